@@ -1,0 +1,51 @@
+"""bertbook: a real BERT, short enough to read. The companion package of *Inside BERT*.
+
+The public names load on first use, so that looking at a saved record does not wait for torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bertbook import check as check
+    from bertbook import viz as viz
+    from bertbook.config import BertConfig as BertConfig
+    from bertbook.model.bert import Bert as Bert
+    from bertbook.model.bert import BertOutput as BertOutput
+    from bertbook.model.capture import record_attention as record_attention
+    from bertbook.pretrained import load_pretrained as load_pretrained
+    from bertbook.pretrained import save_pretrained as save_pretrained
+    from bertbook.records import AttentionRecord as AttentionRecord
+    from bertbook.text.tokenizer import Tokenizer as Tokenizer
+
+__version__ = "0.1.0"
+
+# public name -> the module it lives in
+_PUBLIC = {
+    "AttentionRecord": "bertbook.records",
+    "Bert": "bertbook.model.bert",
+    "BertConfig": "bertbook.config",
+    "BertOutput": "bertbook.model.bert",
+    "Tokenizer": "bertbook.text.tokenizer",
+    "load_pretrained": "bertbook.pretrained",
+    "record_attention": "bertbook.model.capture",
+    "save_pretrained": "bertbook.pretrained",
+}
+_SUBPACKAGES = ("check", "viz")
+
+__all__ = [*_PUBLIC, *_SUBPACKAGES]  # noqa: PLE0604 (plain names, all of them)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        value = getattr(import_module(_PUBLIC[name]), name)
+    elif name in _SUBPACKAGES:
+        value = import_module(f"bertbook.{name}")
+    else:
+        raise AttributeError(f"module 'bertbook' has no attribute {name!r}; it has {', '.join(__all__)}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Ids to vectors: attention, embeddings, encoder layer, and the BERT they make."""

@@ -1,0 +1,107 @@
+"""BERT without a head: embeddings, L encoder layers, pooler (Devlin et al. 2019)."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from bertbook.config import BertConfig
+from bertbook.model.embeddings import Embeddings
+from bertbook.model.encoder import EncoderLayer
+from bertbook.model.inputs import check_inputs
+
+
+@dataclass
+class BertOutput:
+    """What one forward pass returns.
+
+    ``hidden_states`` (on request) has L + 1 entries: the embeddings' output, then each layer's.
+    ``attentions`` (on request) has L entries; ``attentions[l][b, k, i, j]`` is the weight that
+    token i gives to token j in head k of layer l.
+    """
+
+    last_hidden_state: Float[Tensor, "B S H"]
+    pooler_output: Float[Tensor, "B H"]
+    hidden_states: tuple[Float[Tensor, "B S H"], ...] | None = None
+    attentions: tuple[Float[Tensor, "B h S S"], ...] | None = None
+
+
+class Pooler(nn.Module):
+    """The vector at [CLS] through a dense layer and tanh: what next-sentence prediction was trained on."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+
+    def forward(self, hidden: Float[Tensor, "B S H"]) -> Float[Tensor, "B H"]:
+        return self.dense(hidden[:, 0]).tanh()
+
+
+class Bert(nn.Module):
+    """The encoder that every BERT shares. ``Bert(BertConfig())`` is bert-base with fresh weights."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.name = ""  # set by load_pretrained; used in captions
+        self.embeddings = Embeddings(config)
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_hidden_layers))
+        self.pooler = Pooler(config)
+        self.apply(self._initialise)
+
+    def forward(
+        self,
+        input_ids: Int[Tensor, "B S"],
+        *,
+        token_type_ids: Int[Tensor, "B S"] | None = None,
+        attention_mask: Int[Tensor, "B S"] | None = None,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
+    ) -> BertOutput:
+        """Run the encoder.
+
+        Args:
+            token_type_ids: 0 for the first text, 1 for the second; all 0 when not given.
+            attention_mask: 1 for tokens, 0 for padding; all 1 when not given. Vectors at padding
+                positions come out too, and mean nothing.
+            output_hidden_states: keep the vectors after every layer.
+            output_attentions: keep the attention weights of every head (the readable path of
+                :mod:`bertbook.model.attention`; same result, more memory: L · B · h · S² numbers).
+
+        Raises:
+            ValueError: a shape, an id, a segment or a mask value that this model has no place for.
+        """
+        if not torch.compiler.is_compiling():
+            check_inputs(self.config, input_ids, token_type_ids, attention_mask)
+        if token_type_ids is None:
+            token_type_ids = torch.zeros_like(input_ids)
+        mask = None
+        if attention_mask is not None:
+            mask = (
+                attention_mask[:, None, None, :] == 1
+            )  # (B, 1, 1, S): the same keys for every head and query
+
+        hidden = self.embeddings(input_ids, token_type_ids)  # (B, S, H)
+        hidden_states = [hidden]
+        attentions = []
+        for layer in self.layers:
+            hidden, weights = layer(hidden, mask, output_attentions)
+            if output_hidden_states:
+                hidden_states.append(hidden)
+            if output_attentions:
+                attentions.append(weights)
+        return BertOutput(
+            last_hidden_state=hidden,
+            pooler_output=self.pooler(hidden),
+            hidden_states=tuple(hidden_states) if output_hidden_states else None,
+            attentions=tuple(attentions) if output_attentions else None,
+        )
+
+    def _initialise(self, module: nn.Module) -> None:
+        """Truncated normal for matrices, zeros for biases; LayerNorm starts as the identity by itself."""
+        if isinstance(module, nn.Linear | nn.Embedding):
+            std = self.config.initializer_range
+            nn.init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
+        if isinstance(module, nn.Linear):
+            nn.init.zeros_(module.bias)
