@@ -33,7 +33,7 @@ _PUBLIC = {
 }
 _SUBPACKAGES = ("check", "viz")
 
-__all__ = [*_PUBLIC, *_SUBPACKAGES]  # noqa: PLE0604 (plain names, all of them)
+__all__ = [*_PUBLIC, *_SUBPACKAGES]
 
 
 def __getattr__(name: str) -> Any:

@@ -120,8 +120,7 @@ class BertConfig:
         for key, only in _MUST_BE.items():
             if values.get(key, only) != only:
                 raise ValueError(
-                    f"config has {key}={values[key]!r}; this model computes {key}={only!r} only. "
-                    "Load a BERT checkpoint"
+                    f"config has {key}={values[key]!r}; this model computes {key}={only!r} only. Load a BERT checkpoint"
                 )
         names = [field.name for field in fields(cls)]
         for key in values:

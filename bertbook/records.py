@@ -45,14 +45,10 @@ class AttentionRecord:
                 f"weights of shape {weights.shape} do not fit {count} tokens: expected (L, h, {count}, {count})"
             )
         if segments.shape != (count,):
-            raise ValueError(
-                f"segments of shape {segments.shape} do not fit {count} tokens: expected ({count},)"
-            )
+            raise ValueError(f"segments of shape {segments.shape} do not fit {count} tokens: expected ({count},)")
         # Written so that NaN fails too. Half precision may overshoot 1 by a rounding.
         if not ((weights >= 0) & (weights <= 1.01)).all():
-            raise ValueError(
-                "attention weights must lie between 0 and 1; found NaN or numbers outside that range"
-            )
+            raise ValueError("attention weights must lie between 0 and 1; found NaN or numbers outside that range")
         object.__setattr__(self, "tokens", tokens)
         object.__setattr__(self, "segments", segments)
         object.__setattr__(self, "weights", weights)

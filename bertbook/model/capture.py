@@ -7,9 +7,7 @@ from bertbook.records import AttentionRecord
 from bertbook.text.tokenizer import Tokenizer
 
 
-def record_attention(
-    model: Bert, tokenizer: Tokenizer, text: str, pair: str | None = None
-) -> AttentionRecord:
+def record_attention(model: Bert, tokenizer: Tokenizer, text: str, pair: str | None = None) -> AttentionRecord:
     """Run one text, or one pair, and keep every attention weight.
 
     The model runs in evaluation mode (no dropout) and is left in the mode it was in.

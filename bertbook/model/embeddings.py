@@ -18,9 +18,7 @@ class Embeddings(nn.Module):
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
-    def forward(
-        self, input_ids: Int[Tensor, "B S"], token_type_ids: Int[Tensor, "B S"]
-    ) -> Float[Tensor, "B S H"]:
+    def forward(self, input_ids: Int[Tensor, "B S"], token_type_ids: Int[Tensor, "B S"]) -> Float[Tensor, "B S H"]:
         positions = torch.arange(input_ids.shape[1], device=input_ids.device)  # (S,)
         summed = self.token(input_ids) + self.segment(token_type_ids) + self.position(positions)
         return self.dropout(self.norm(summed))  # (B, S, H)
