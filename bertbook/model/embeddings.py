@@ -8,7 +8,7 @@ from bertbook.config import BertConfig
 
 
 class Embeddings(nn.Module):
-    """Token + segment + position, then the LayerNorm and dropout that drawings leave out (Devlin et al. 2019, fig. 2)."""
+    """Token + segment + position, then LayerNorm and dropout (Devlin et al. 2019, figure 2 and released code)."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
