@@ -64,7 +64,7 @@ class BertConfig:
             "type_vocab_size",
         ):
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            if type(value) is not int or value < 1:  # True is an int too
                 raise ValueError(f"{name}={value!r}: it must be a whole number of at least 1")
         if self.hidden_size % self.num_attention_heads:
             heads = [h for h in range(1, self.hidden_size + 1) if self.hidden_size % h == 0]
@@ -84,7 +84,7 @@ class BertConfig:
             value = getattr(self, name)
             if not _is_number(value) or not 0 < value < float("inf"):
                 raise ValueError(f"{name}={value!r}: it must be a positive number")
-        if not isinstance(self.pad_token_id, int) or not 0 <= self.pad_token_id < self.vocab_size:
+        if type(self.pad_token_id) is not int or not 0 <= self.pad_token_id < self.vocab_size:
             raise ValueError(
                 f"pad_token_id={self.pad_token_id!r}: it must be an id of the vocabulary, 0 to {self.vocab_size - 1}"
             )

@@ -1,7 +1,6 @@
 """What a model leaves behind to be looked at, as NumPy arrays. No torch here: a record opens anywhere."""
 
 import json
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,9 @@ class AttentionRecord:
         model: what to call the model in captions.
 
     Raises:
-        ValueError: the shapes do not fit together, or a weight is not a number from 0 to 1.
+        TypeError: a token is no string.
+        ValueError: the shapes do not fit together, a segment is no whole number, or a weight is not a
+            number from 0 to 1.
     """
 
     tokens: tuple[str, ...]
@@ -35,22 +36,25 @@ class AttentionRecord:
         self, tokens: Sequence[str], segments: Sequence[int] | NDArray[Any], weights: Any, model: str = ""
     ) -> None:
         weights = np.asarray(weights, dtype=np.float32)
-        segments = np.asarray(segments, dtype=np.int64)
-        tokens = tuple(tokens)
+        segments = np.asarray(segments)
         count = len(tokens)
         if count == 0:
             raise ValueError("no tokens: a record needs at least one")
+        if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
+            raise TypeError(f"tokens must be a list of str, found {tokens!r:.80}")
         if weights.ndim != 4 or weights.shape[2:] != (count, count) or 0 in weights.shape:
             raise ValueError(
                 f"weights of shape {weights.shape} do not fit {count} tokens: expected (L, h, {count}, {count})"
             )
         if segments.shape != (count,):
             raise ValueError(f"segments of shape {segments.shape} do not fit {count} tokens: expected ({count},)")
+        if not np.issubdtype(segments.dtype, np.integer) or (segments < 0).any():
+            raise ValueError(f"segments must be whole numbers, 0 for the first text, found {segments!r:.80}")
         # Written so that NaN fails too. Half precision may overshoot 1 by a rounding.
         if not ((weights >= 0) & (weights <= 1.01)).all():
             raise ValueError("attention weights must lie between 0 and 1; found NaN or numbers outside that range")
-        object.__setattr__(self, "tokens", tokens)
-        object.__setattr__(self, "segments", segments)
+        object.__setattr__(self, "tokens", tuple(tokens))
+        object.__setattr__(self, "segments", segments.astype(np.int64))
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "model", model)
 
@@ -80,7 +84,7 @@ class AttentionRecord:
         path = Path(path)
         if path.suffix != ".npz":
             path = path.with_name(path.name + ".npz")
-        text = json.dumps({"tokens": self.tokens, "model": self.model}, ensure_ascii=False)
+        text = json.dumps({"tokens": self.tokens, "model": self.model})  # ASCII: any token comes back as it was
         np.savez_compressed(
             path,
             text=np.frombuffer(text.encode("utf-8"), np.uint8),
@@ -98,9 +102,10 @@ class AttentionRecord:
             ValueError: the file is no record, or is damaged; the message names the file.
         """
         path = Path(path)
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                text = json.loads(arrays["text"].tobytes().decode("utf-8"))
-                return cls(text["tokens"], arrays["segments"], arrays["weights"], text["model"])
-        except (ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
-            raise ValueError(f"{path} is not a whole AttentionRecord file ({error})") from error
+        with path.open("rb") as file:
+            try:
+                with np.load(file, allow_pickle=False) as arrays:
+                    text = json.loads(arrays["text"].tobytes())
+                    return cls(text["tokens"], arrays["segments"], arrays["weights"], text["model"])
+            except Exception as error:  # damage surfaces in zipfile, zlib, struct, numpy or json, each with its own
+                raise ValueError(f"{path} is not a whole AttentionRecord file ({error})") from error

@@ -6,10 +6,14 @@ from torch import Tensor
 from bertbook.config import BertConfig
 
 
-def check_inputs(
-    config: BertConfig, input_ids: Tensor, token_type_ids: Tensor | None, attention_mask: Tensor | None
-) -> None:
-    """Raise one ValueError that says what was given, what is allowed and what to do."""
+def check_inputs(config: BertConfig, input_ids: object, token_type_ids: object, attention_mask: object) -> None:
+    """Raise one error that says what was given, what is allowed and what to do.
+
+    Raises:
+        TypeError: something that is no tensor, a text for instance.
+        ValueError: a shape, a type of number, an id, a segment or a mask value with no place in the model.
+    """
+    input_ids = _tensor("input_ids", input_ids)
     if input_ids.ndim != 2:
         raise ValueError(
             f"input_ids of shape {tuple(input_ids.shape)}: expected (B, S), a batch of sequences"
@@ -23,18 +27,21 @@ def check_inputs(
             f"sequence of {length} tokens; this model has {config.max_position_embeddings} positions; "
             f"pass max_length={config.max_position_embeddings} to the tokenizer, or split the text"
         )
-    _check_integers("input_ids", input_ids, config.vocab_size, "a row of the token table (vocab_size)")
+    _check_range("input_ids", input_ids, config.vocab_size, "a row of the token table (vocab_size)")
     if token_type_ids is not None:
-        _check_shape("token_type_ids", token_type_ids, input_ids)
-        _check_integers(
-            "token_type_ids",
-            token_type_ids,
-            config.type_vocab_size,
-            "a row of the segment table (type_vocab_size)",
-        )
+        segments = _tensor("token_type_ids", token_type_ids)
+        _check_shape("token_type_ids", segments, input_ids)
+        _check_range("token_type_ids", segments, config.type_vocab_size, "a row of the segment table (type_vocab_size)")
     if attention_mask is not None:
-        _check_shape("attention_mask", attention_mask, input_ids)
-        _check_integers("attention_mask", attention_mask, 2, "1 for a token, 0 for padding")
+        mask = _tensor("attention_mask", attention_mask)
+        _check_shape("attention_mask", mask, input_ids)
+        _check_range("attention_mask", mask, 2, "1 for a token, 0 for padding")
+
+
+def _tensor(name: str, given: object) -> Tensor:
+    if not isinstance(given, Tensor):
+        raise TypeError(f"{name} is {type(given).__name__}: expected a tensor of ids; a Tokenizer makes one from text")
+    return given
 
 
 def _check_shape(name: str, given: Tensor, input_ids: Tensor) -> None:
@@ -45,9 +52,9 @@ def _check_shape(name: str, given: Tensor, input_ids: Tensor) -> None:
         )
 
 
-def _check_integers(name: str, given: Tensor, limit: int, meaning: str) -> None:
-    if given.is_floating_point() or given.is_complex():
-        raise ValueError(f"{name} of type {given.dtype}: expected whole numbers; pass {name}.long()")
+def _check_range(name: str, given: Tensor, limit: int, meaning: str) -> None:
+    if given.dtype not in (torch.int64, torch.int32):  # what an embedding looks up
+        raise ValueError(f"{name} of type {given.dtype}: expected torch.int64; pass {name}.long()")
     low, high = (int(x) for x in torch.stack(given.aminmax()))  # one wait for the device, not two
     if low < 0 or high >= limit:
         raise ValueError(f"{name} from {low} to {high}: each must be from 0 to {limit - 1}, {meaning}")
