@@ -7,6 +7,7 @@ A chapter says ``plt.style.use("bertbook.viz.bertbook")`` once and ends a figure
 import hashlib
 import io
 import re
+import warnings
 from html import escape
 
 import matplotlib.pyplot as plt
@@ -46,7 +47,9 @@ def figure(fig: Figure, alt: str) -> InlineFigure:
     if not alt.strip():
         raise ValueError("alt is empty: say in a sentence what the picture shows")
     buffer = io.StringIO()
-    with plt.style.context("bertbook.viz.bertbook"):
+    with plt.style.context("bertbook.viz.bertbook"), warnings.catch_warnings():
+        # The browser draws the text, with its own Chinese fonts; Matplotlib need not have the glyphs.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(fig)
     return InlineFigure(_inline(buffer.getvalue(), alt), alt)
