@@ -6,6 +6,7 @@ from xml.dom import minidom
 
 import matplotlib.pyplot as plt
 import pytest
+
 from bertbook.viz.figures import SHADES, figure
 
 
