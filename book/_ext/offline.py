@@ -1,0 +1,45 @@
+"""Pages that stand alone: widgets know that no kernel listens, and each carries its code once a page.
+
+What else keeps the book off the network is configuration: MathJax comes from a wheel, and the extensions
+that load scripts from elsewhere are not in the list (see _config.yml).
+"""
+
+import os
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.typing import ExtensionMetadata
+
+# A widget's output is self-contained, so a page with three widgets holds its style and script three times.
+_MODULE = re.compile(
+    r"""<(?P<tag>style|script)\b[^>]*\sdata-bertbook-module=(?P<quote>["'])(?P<name>.*?)(?P=quote)[^>]*>.*?</(?P=tag)>""",
+    re.DOTALL,
+)
+
+
+def keep_first(html: str, seen: set[tuple[str, str]]) -> str:
+    """Drop each ``<style>`` and ``<script>`` whose ``data-bertbook-module`` is already in ``seen``, and note the rest."""
+
+    def visit(match: re.Match[str]) -> str:
+        key = match["tag"], match["name"]
+        if key in seen:
+            return ""
+        seen.add(key)
+        return match[0]
+
+    return _MODULE.sub(visit, html)
+
+
+def _once_a_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    seen: set[tuple[str, str]] = set()
+    for node in list(doctree.findall(nodes.raw)):
+        html = keep_first(node.astext(), seen)
+        if html != node.astext():
+            node.replace_self(nodes.raw("", html, format=node["format"], classes=node["classes"]))
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    os.environ["BERTBOOK_STATIC"] = "1"  # the kernels inherit it
+    app.connect("doctree-resolved", _once_a_page)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
