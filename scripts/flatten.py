@@ -33,11 +33,14 @@ class Flattener:
         self.inline = inline
         self.parser: MarkdownIt = markdown_parser(inline.book.config)
 
-    def flatten(self, text: str) -> str:
+    def flatten(self, text: str, line: int = 1) -> str:
         """The same text without directives, roles, labels or relative addresses.
 
+        Args:
+            line: where the text starts in its file, for the errors.
+
         Raises:
-            FlattenError: for anything that has no counterpart here, with the line inside ``text``.
+            FlattenError: for anything that has no counterpart here; the message starts with path:line.
         """
         tokens = self.parser.parse(text)
         offsets = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
@@ -53,9 +56,9 @@ class Flattener:
                 else:
                     found = list(self._block(token, text, start, end))
             except (FlattenError, UnknownDefinitionError) as error:
-                if re.match(r"line \d+: ", str(error)):
+                if not line:  # inside a directive, whose own place in the file is the one to name
                     raise
-                raise FlattenError(f"line {(token.map or [0])[0] + 1}: {error}") from error
+                raise FlattenError(f"{self.inline.page.path}:{(token.map or [0])[0] + line}: {error}") from error
             edits += found
         for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
             text = text[: edit.start] + edit.text + text[edit.end :]
@@ -66,7 +69,9 @@ class Flattener:
         if directive:
             prefix = text[start : text.index("`" if token.type == "fence" else ":", start)]
             if prefix.strip():
-                raise FlattenError(f"directive {directive[0]!r} behind {prefix.strip()!r}; start it on a line of its own")
+                raise FlattenError(
+                    f"directive {directive[0]!r} behind {prefix.strip()!r}; start it on a line of its own"
+                )
             plain = self._directive(*directive, token.content)
             yield Edit(start, end, "".join(f"{prefix}{line}".rstrip() + "\n" for line in plain.splitlines()))
         elif token.type == "myst_target":
@@ -97,8 +102,11 @@ class Flattener:
         kind, handler = self._HANDLERS[name]
         return handler(self, read_directive(kind, first_line, content))
 
+    def _nested(self, text: str) -> str:
+        return self.flatten(text, line=0)
+
     def _body(self, lines: list[str]) -> str:
-        return self.flatten("\n".join(lines))
+        return self._nested("\n".join(lines))
 
     def _quote(self, title: str, body: list[str]) -> str:
         # A display formula must not run over lines that start with ">": it would show the sign.
@@ -108,10 +116,10 @@ class Flattener:
     def _admonition(self, parsed: DirectiveParsingResult) -> str:
         if "dropdown" in parsed.options.get("class", "").split():
             return self._details(parsed)
-        return self._quote(self.flatten(parsed.arguments[0]), parsed.body)
+        return self._quote(self._nested(parsed.arguments[0]), parsed.body)
 
     def _details(self, parsed: DirectiveParsingResult) -> str:
-        title = self.flatten(parsed.arguments[0]) if parsed.arguments else "Show"
+        title = self._nested(parsed.arguments[0]) if parsed.arguments else "Show"
         summary = self.parser.renderInline(title)
         return f"<details>\n<summary>{summary}</summary>\n\n{self._body(parsed.body)}\n\n</details>"
 
@@ -123,7 +131,7 @@ class Flattener:
     def _literalinclude(self, parsed: DirectiveParsingResult) -> str:
         file = self.inline.book.root / self.inline.file(parsed.arguments[0])
         code, _ = LiteralIncludeReader(str(file), parsed.options, Config()).read()
-        return _fence(parsed.options.get("language", ""), code)
+        return _fence(parsed.options.get("language") or ("python" if file.suffix == ".py" else ""), code)
 
     def _code_block(self, parsed: DirectiveParsingResult) -> str:
         return _fence(parsed.arguments[0] if parsed.arguments else "", "\n".join(parsed.body))
@@ -145,17 +153,17 @@ class Flattener:
         return f'<a name="{label}"></a>\n\n$$\n{formula.strip()} \\tag{{{number}}}\n$$\n'
 
     def _table(self, parsed: DirectiveParsingResult) -> str:
-        caption = f"{self.flatten(parsed.arguments[0])}\n\n" if parsed.arguments else ""
+        caption = f"{self._nested(parsed.arguments[0])}\n\n" if parsed.arguments else ""
         return f"{self._anchor(parsed)}{caption}{self._body(parsed.body)}"
 
     def _transparent(self, parsed: DirectiveParsingResult) -> str:
         return self._body(parsed.body)
 
     def _tab(self, parsed: DirectiveParsingResult) -> str:
-        return f"**{self.flatten(parsed.arguments[0])}**\n\n{self._body(parsed.body)}\n"
+        return f"**{self._nested(parsed.arguments[0])}**\n\n{self._body(parsed.body)}\n"
 
     def _aside(self, parsed: DirectiveParsingResult) -> str:
-        return self._quote(self.flatten(parsed.arguments[0]) if parsed.arguments else "Aside", parsed.body)
+        return self._quote(self._nested(parsed.arguments[0]) if parsed.arguments else "Aside", parsed.body)
 
     def _contents(self, parsed: DirectiveParsingResult) -> str:
         others = [page for page in self.inline.book.pages.values() if page is not self.inline.page]

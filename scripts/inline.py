@@ -48,12 +48,16 @@ class Inline:
                 opened.append(token)
             if token.type in _PLAIN:
                 continue
-            pattern, text = self._rewrite(token, opened, empty=bool(number) and children[number - 1].type == "link_open")
+            pattern, text = self._rewrite(
+                token, opened, empty=bool(number) and children[number - 1].type == "link_open"
+            )
             if not pattern:
                 continue
             match = re.compile(pattern, re.DOTALL).search(source, start, end)
             if match is None:
-                raise FlattenError(f"cannot find {token.type} {token.content or text!r} in its line; write it in one line")
+                raise FlattenError(
+                    f"cannot find {token.type} {token.content or text!r} in its line; write it in one line"
+                )
             start = match.end()
             if text is not None:
                 yield Edit(match.start(), match.end(), text)
@@ -100,7 +104,8 @@ class Inline:
         if name in ("sub", "sup", "kbd"):
             return f"<{name}>{content}</{name}>"
         raise FlattenError(
-            f"unknown role {name!r}; scripts/inline.py knows cite, cite:p, cite:t, doc, eq, kbd, math, numref, ref, sub, sup"
+            f"unknown role {name!r}; scripts/inline.py knows cite, cite:p, cite:t, "
+            "doc, eq, kbd, math, numref, ref, sub, sup"
         )
 
     def link(self, href: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Make book/notebooks/x.ipynb from every chapter book/x.md: no outputs, plain Markdown, ready for Colab.
 
-    python scripts/notebooks.py           write them
-    python scripts/notebooks.py --check   write nothing; fail and name the stale ones
+python scripts/notebooks.py           write them
+python scripts/notebooks.py --check   write nothing; fail and name the stale ones
 """
 
 import argparse
@@ -48,11 +48,7 @@ def make(book: Book, page: Page) -> str:
         if cell.cell_type != "markdown":
             cells.append(new_code_cell(cell.source, metadata=cell.metadata))
             continue
-        try:
-            plain = flattener.flatten(cell.source)
-        except FlattenError as error:
-            raise FlattenError(f"{page.path}, from line {line + 1}, {error}") from error
-        if plain:
+        if plain := flattener.flatten(cell.source, line + 1):
             cells.append(new_markdown_cell(plain))
     notebook = new_notebook(
         cells=list(_with_ids(_with_head(cells, book, page, repository))),
@@ -65,9 +61,7 @@ def make(book: Book, page: Page) -> str:
     return nbformat.writes(notebook, version=4) + "\n"
 
 
-def _with_head(
-    cells: list[NotebookNode], book: Book, page: Page, repository: Repository
-) -> Iterator[NotebookNode]:
+def _with_head(cells: list[NotebookNode], book: Book, page: Page, repository: Repository) -> Iterator[NotebookNode]:
     """Title, install cell, then the chapter."""
     title, _, rest = cells[0].source.partition("\n")
     if not title.startswith("# "):

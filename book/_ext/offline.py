@@ -19,7 +19,7 @@ _MODULE = re.compile(
 
 
 def keep_first(html: str, seen: set[tuple[str, str]]) -> str:
-    """Drop each ``<style>`` and ``<script>`` whose ``data-bertbook-module`` is already in ``seen``, and note the rest."""
+    """Drop each style and script whose ``data-bertbook-module`` is already in ``seen``; note the others there."""
 
     def visit(match: re.Match[str]) -> str:
         key = match["tag"], match["name"]
