@@ -1,0 +1,38 @@
+"""The book's exercises, checked: ``check.attention_1(my_attention)`` says "Right", or what to look at.
+
+One function an exercise, named after the chapter and the exercise's number there. Each returns a
+:class:`~bertbook.check.result.CheckResult`, whatever the reader's function does, and never raises on
+its account. Only the reader's own Ctrl-C goes through: an endless loop can be stopped as usual.
+"""
+
+import difflib
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bertbook.check.attention import attention_1 as attention_1
+    from bertbook.check.attention import attention_2 as attention_2
+    from bertbook.check.attention import attention_3 as attention_3
+    from bertbook.check.attention import attention_4 as attention_4
+
+# chapter (the module of its exercises) -> how many it has, counted from 1
+_EXERCISES = {"attention": 4}
+_CHAPTER_OF = {
+    f"{chapter}_{number}": chapter for chapter, count in _EXERCISES.items() for number in range(1, count + 1)
+}
+
+__all__ = [*_CHAPTER_OF]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _CHAPTER_OF:
+        near = difflib.get_close_matches(name, _CHAPTER_OF, n=1)
+        guess = f"; did you mean {near[0]}?" if near else ";"
+        raise AttributeError(f"no exercise is called {name!r}{guess} There are {', '.join(_CHAPTER_OF)}")
+    value = getattr(import_module(f"bertbook.check.{_CHAPTER_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
