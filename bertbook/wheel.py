@@ -189,7 +189,8 @@ def _explain(wheel: Wheel, output: str, received: int) -> str:
             f"again. Or, if the same is found again, that index serves another file: choose another, {by_hand}"
         )
     if _NO_CONNECTION.search(output):
-        happened = f"the connection broke off: {partly}" if partly else "no connection to the package index"
+        reached = re.search(r"^\s*Downloading ", output, re.MULTILINE)
+        happened = f"the connection broke off{f' ({partly})' if partly else ''}" if reached else "no connection"
         return (
             f"{wheel} could not be fetched: {happened}; {asked}. Check the network, proxy and mirror settings "
             f"(`pip config list`; `pip config set global.index-url <address>`) and run again, {by_hand}"
