@@ -27,7 +27,7 @@ __all__ = [*_CHAPTER_OF]
 def __getattr__(name: str) -> Any:
     if name not in _CHAPTER_OF:
         near = difflib.get_close_matches(name, _CHAPTER_OF, n=1)
-        guess = f"; did you mean {near[0]}?" if near else ";"
+        guess = f"; did you mean {near[0]}?" if near else "."
         raise AttributeError(f"no exercise is called {name!r}{guess} There are {', '.join(_CHAPTER_OF)}")
     value = getattr(import_module(f"bertbook.check.{_CHAPTER_OF[name]}"), name)
     globals()[name] = value

@@ -28,21 +28,22 @@ def difference(given: Any, expected: Any, names: Sequence[str], tolerance: float
     """
     if not isinstance(expected, tuple):
         return _difference(given, expected, names[0], tolerance)
+    return_line = "Look at the line with `return`."
     if isinstance(given, tuple | list) and len(given) == len(expected):
         parts = zip(given, expected, names, strict=True)
         found = next((f for part in parts if (f := _difference(*part, tolerance))), None)
-        if found and any(same(tuple(order), expected, tolerance) for order in permutations(given)):
-            return Finding(f"It returns the right things, in another order than {listed(names)}.", "Swap them.")
+        if found and any(same(order, expected, tolerance) for order in permutations(given)):
+            return Finding(f"It returns the right things, but not in the order {listed(names)}.", return_line)
         return found
     for name, part in zip(names, expected, strict=True):
         if _difference(given, part, name, tolerance) is None:
             missing = [other for other in names if other != name]
-            return Finding(f"It returns `{name}` alone, which is right, but {listed(missing)} is missing.")
-    return Finding(f"It returns {kind(given)}; it should return {len(names)} things: {listed(names)}.")
+            return Finding(f"It returns `{name}` alone, which is right, but {listed(missing)} is missing.", return_line)
+    return Finding(f"It returns {kind(given)}; it should return {len(names)} things: {listed(names)}.", return_line)
 
 
 def same(given: Any, expected: Any, tolerance: float) -> bool:
-    """Is there no difference? The one in order is looked at only: a permutation is a difference."""
+    """Is there no difference?"""
     if not isinstance(expected, tuple):
         return _difference(given, expected, "", tolerance) is None
     return (
@@ -54,15 +55,21 @@ def same(given: Any, expected: Any, tolerance: float) -> bool:
 
 def rounding(given: Any, expected: Any, names: Sequence[str]) -> Finding | None:
     """Are the numbers right but for having been rounded, in one of the tensors at least?"""
-    pairs = zip(given, expected, names, strict=False) if isinstance(expected, tuple) else [(given, expected, names[0])]
-    for given_part, part, name in pairs:
-        if isinstance(given_part, Tensor) and given_part.is_floating_point() and given_part.shape == part.shape:
-            for decimals in range(1, 5):
-                if torch.allclose(given_part.detach().cpu().to(part.dtype), part.round(decimals=decimals), atol=1e-6):
-                    return Finding(
-                        f"The numbers in `{name}` are rounded to {decimals} decimals.",
-                        "Round when you print, never in between: the error would travel through every later layer.",
-                    )
+    if not isinstance(expected, tuple):
+        given, expected = (given,), (expected,)
+    if not isinstance(given, tuple | list):
+        return None
+    for part, should_be, name in zip(given, expected, names, strict=False):
+        both = isinstance(part, Tensor) and isinstance(should_be, Tensor)
+        if not (both and part.dtype == should_be.dtype and part.is_floating_point() and part.shape == should_be.shape):
+            continue
+        numbers = part.detach().cpu()
+        for decimals in range(1, 5):
+            if torch.allclose(numbers, should_be.round(decimals=decimals), rtol=1e-6, atol=1e-6):
+                return Finding(
+                    f"The numbers in `{name}` are rounded to {decimals} decimals.",
+                    "Round when you print, never in between: the error would travel through every later layer.",
+                )
     return None
 
 
@@ -130,8 +137,10 @@ def _tensor_difference(given: Any, expected: Tensor, name: str, tolerance: float
     if given.shape != expected.shape:
         return Finding(f"`{name}` has shape {tuple(given.shape)} and should have {tuple(expected.shape)}.")
     if given.dtype != expected.dtype:
-        dtypes = [str(tensor.dtype).removeprefix("torch.") for tensor in (given, expected)]
-        return Finding(f"`{name}` holds {dtypes[0]} numbers and should hold {dtypes[1]}.")
+        return Finding(
+            f"`{name}` has the dtype {given.dtype} and should have {expected.dtype}.",
+            "Print the dtype after each line: which one leaves that of the arguments?",
+        )
     wrong = ~torch.isclose(given, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
     if not wrong.any():
         return None

@@ -2,7 +2,8 @@
 
 import copy
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +102,7 @@ class Exercise:
             passed = attempt(kind, function)
             what = passed if type(passed) is str else type(function).__name__
             return self._not_yet(Finding(f"You passed {what}, not a function.", f"Pass `{self.name}`, no brackets."))
-        with torch.device("cpu"):  # whatever the session's default device is
+        with _usual_defaults():
             cases = self.cases()
             for case in cases:
                 found = attempt(self._try, function, case)
@@ -153,10 +154,24 @@ class Exercise:
             if isinstance(argument, Tensor)
         ]
         shown = f" It was given {', '.join(shapes)}." if shapes else ""
-        return Finding(f"With {case.title}: it stops{where} with {stopped}.{shown}")
+        misnamed = isinstance(stopped.error, NameError)
+        hint = "Is the name spelt right, and has the cell that defines it run?" if misnamed else ""
+        return Finding(f"With {case.title}: it stops{where} with {stopped}.{shown}", hint)
 
     def _not_yet(self, found: Finding) -> CheckResult:
         return CheckResult(False, self.title, found.message, found.hint)
+
+
+@contextmanager
+def _usual_defaults() -> Iterator[None]:
+    """Cases are float32 on the CPU, and so is what a function makes anew, whatever defaults the session has set."""
+    dtype = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with torch.device("cpu"):
+            yield
+    finally:
+        torch.set_default_dtype(dtype)
 
 
 def looks_like(variant: Callable[..., Any], message: str, hint: str) -> Diagnosis:
@@ -174,4 +189,4 @@ def normals(seed: int) -> Callable[..., Tensor]:
     It has a generator of its own: checking leaves the session's random numbers as they were.
     """
     generator = torch.Generator().manual_seed(seed)
-    return lambda *shape: torch.randn(shape, generator=generator, dtype=torch.float32)
+    return lambda *shape: torch.randn(shape, generator=generator)

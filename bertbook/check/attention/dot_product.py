@@ -24,11 +24,12 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, scale: float | None = Non
 def _cases() -> list[Case]:
     draw = normals(1)
     front = "How many axes stand before the last two is not yours to know: count axes from the end."
+    steps = "Print each step, scores, weights, mixed, its shape first: which is the first that surprises you?"
     large = torch.zeros(2, 6, 8)
     large[..., 0] = 50  # in every key; q · k is then about 50 · ±50, and the rest decides between the keys
     signs = torch.tensor([1.0, -1.0])[:, None, None]
     return [
-        Case("one text of 5 tokens, d = 8", (draw(5, 8), draw(5, 8), draw(5, 8)), "Do the worked example by hand."),
+        Case("one text of 5 tokens, d = 8", (draw(5, 8), draw(5, 8), draw(5, 8)), steps),
         Case("a batch of 2 texts and 3 heads", (draw(2, 3, 5, 8), draw(2, 3, 5, 8), draw(2, 3, 5, 8)), front),
         Case(
             "7 queries, 4 keys and values of another size",
@@ -52,7 +53,7 @@ def _weights(case: Case, given: Any) -> Tensor:
     _, weights = given
     if weights.shape != (*query.shape[:-1], key.shape[-2]):
         raise ValueError("no weights")
-    return torch.as_tensor(weights).detach().double()
+    return weights.detach().double()
 
 
 def _wrong_scale(case: Case, given: Any) -> Finding | None:
@@ -62,8 +63,8 @@ def _wrong_scale(case: Case, given: Any) -> Finding | None:
     scores = torch.einsum("...sd,...td->...st", query.double(), key.double())
     scores, logs = (x - x.mean(-1, keepdim=True) for x in (scores, _weights(case, given).log()))
     divisor = float((scores**2).sum() / (scores * logs).sum())
-    explained = torch.allclose(logs, scores / divisor, atol=1e-3)
-    if not explained or divisor < 0 or math.isclose(divisor, math.sqrt(d), rel_tol=1e-3):
+    explained = divisor > 0 and torch.allclose(logs * divisor, scores, rtol=1e-3, atol=1e-3)
+    if not explained or math.isclose(divisor, math.sqrt(d), rel_tol=1e-3):
         return None
     if math.isclose(divisor, 1, rel_tol=1e-3):
         return Finding(

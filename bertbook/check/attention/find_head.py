@@ -24,8 +24,8 @@ def _strengths(
 
 
 def _strongest(strengths: Strengths) -> tuple[int, int]:
-    (layer, *_), (head, *_) = np.nonzero(strengths == strengths.max())
-    return int(layer), int(head)
+    (layer, head), *_ = np.argwhere(strengths == strengths.max()).tolist()
+    return layer, head
 
 
 def _find_head(record: AttentionRecord, query_token: str, key_token: str) -> tuple[int, int]:

@@ -16,14 +16,14 @@ def _mask(lengths: Tensor, size: int) -> Tensor:
 
 def _cases() -> list[Case]:
     return [
-        Case("lengths 3, 5, 2 in size 5", (torch.tensor([3, 5, 2]), 5), "Write the mask of the first text by hand."),
+        Case("lengths 3, 5, 2 in size 5", (torch.tensor([3, 5, 2]), 5), "Write its mask on paper and print yours."),
         Case(
             "lengths 2, 6, 4, 5 in size 8, longer than any text",
             (torch.tensor([2, 6, 4, 5]), 8),
             "The last axis is as long as the batch is padded, whatever the longest text.",
         ),
         Case("one text that fills its row", (torch.tensor([4]), 4), "A batch of one is still a batch: keep its axis."),
-        Case("a text of length 0", (torch.tensor([0, 3]), 3), "Nothing of an empty text may be looked at."),
+        Case("a text of length 0", (torch.tensor([0, 2]), 3), "Nothing of an empty text may be looked at."),
     ]
 
 
