@@ -126,9 +126,9 @@ class Fighting:
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise SystemError("hands off")
 
-    __eq__ = __ne__ = __len__ = __iter__ = __bool__ = __repr__ = __str__ = __getattr__ = __array__ = _refuse  # type: ignore[assignment]
+    __eq__ = __ne__ = __len__ = __iter__ = __bool__ = __repr__ = __str__ = __getattr__ = __array__ = _refuse
     __hash__ = None  # type: ignore[assignment]
-    __class__ = property(_refuse)  # type: ignore[assignment]
+    __class__ = property(_refuse)
     shape = property(_refuse)
 
 

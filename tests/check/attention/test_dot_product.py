@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -46,57 +47,60 @@ def scaled_in_place(q: Tensor, k: Tensor, v: Tensor) -> Any:
 
 
 ATTENTION: dict[str, tuple[Any, str]] = {
-    "no scaling": (lambda *a: attend(*a, lambda *_: 1), "those of attention without scaling"),
-    "by d": (lambda *a: attend(*a, lambda q, k, v: q.shape[-1]), "divided by 8, that is by d itself"),
-    "multiplied": (lambda *a: attend(*a, lambda q, k, v: q.shape[-1] ** -0.5), "divided by 0.3536"),
+    "no scaling": (partial(attend, divisor=lambda *_: 1), "those of attention without scaling"),
+    "by d": (partial(attend, divisor=lambda q, k, v: q.shape[-1]), "divided by 8, that is by d itself"),
+    "multiplied": (partial(attend, divisor=lambda q, k, v: q.shape[-1] ** -0.5), "divided by 0.3536"),
     "by √S": (
-        lambda *a: attend(*a, lambda q, k, v: math.sqrt(q.shape[-2])),
+        partial(attend, divisor=lambda q, k, v: math.sqrt(q.shape[-2])),
         "divided by 2.236, which is not what d = 8",
     ),
-    "by √d_v": (lambda *a: attend(*a, lambda q, k, v: math.sqrt(v.shape[-1])), "With 7 queries, 4 keys"),
-    "by √768": (lambda *a: attend(*a, lambda *_: math.sqrt(768)), "divided by 27.71"),
+    "by √d_v": (
+        partial(attend, divisor=lambda q, k, v: math.sqrt(v.shape[-1])),
+        "4 keys and values of another size: your scores are divided by 3.162",
+    ),
+    "by √768": (partial(attend, divisor=lambda *_: math.sqrt(768)), "divided by 27.71"),
     "by the 8 of the worked case": (
-        lambda *a: attend(*a, lambda *_: math.sqrt(8)),
+        partial(attend, divisor=lambda *_: math.sqrt(8)),
         "divided by 2.828, which is not what d = 6",
     ),
     "shares by query": (
-        lambda *a: attend(*a, shares=lambda s: s.softmax(-2)),
+        partial(attend, shares=lambda s: s.softmax(-2)),
         "sum to 1 along axis 0, not along each row",
     ),
     "shares by axis 1": (
-        lambda *a: attend(*a, shares=lambda s: s.softmax(1)),
+        partial(attend, shares=lambda s: s.softmax(1)),
         "2 texts and 3 heads: your weights sum to 1 along axis 1",
     ),
     "shares of everything": (
-        lambda *a: attend(*a, shares=lambda s: s.flatten(-2).softmax(-1).view_as(s)),
+        partial(attend, shares=lambda s: s.flatten(-2).softmax(-1).view_as(s)),
         "every row of weights should sum to 1; one",
     ),
     "scaled too late": (
-        lambda *a: attend(*a, lambda *_: 1, lambda s: s.softmax(-1) / math.sqrt(8)),
+        partial(attend, divisor=lambda *_: 1, shares=lambda s: s.softmax(-1) / math.sqrt(8)),
         "one of yours sums to 0.3536",
     ),
-    "no softmax": (lambda *a: attend(*a, shares=lambda s: s), "weights are negative"),
+    "no softmax": (partial(attend, shares=lambda s: s), "weights are negative"),
     "normalised without exp": (
-        lambda *a: attend(*a, shares=lambda s: s / s.sum(-1, keepdim=True)),
+        partial(attend, shares=lambda s: s / s.sum(-1, keepdim=True)),
         "weights are negative",
     ),
     "no maximum subtracted": (
-        lambda *a: attend(*a, shares=without_max),
+        partial(attend, shares=without_max),
         "With scores near +900 and −900: 96 of 96 numbers in `mixed` are NaN",
     ),
     "one maximum for all": (
-        lambda *a: attend(*a, shares=with_one_max),
+        partial(attend, shares=with_one_max),
         "With scores near +900 and −900: 48 of 96 numbers in `mixed` are NaN",
     ),
     "rounded weights": (
-        lambda *a: attend(*a, shares=lambda s: s.softmax(-1).round(decimals=3)),
+        partial(attend, shares=lambda s: s.softmax(-1).round(decimals=3)),
         "`weights` are rounded to 3 decimals",
     ),
     "rounded result": (lambda *a: tuple(x.round(decimals=2) for x in attend(*a)), "`mixed` are rounded to 2 decimals"),
     "mixed alone": (lambda *a: attend(*a)[0], "returns `mixed` alone, which is right, but `weights` is missing"),
     "weights alone": (lambda *a: attend(*a)[1], "returns `weights` alone, which is right, but `mixed` is missing"),
     "unscaled and alone": (
-        lambda *a: attend(*a, lambda *_: 1)[0],
+        lambda q, k, v: attend(q, k, v, lambda *_: 1)[0],
         "returns a tensor of shape (5, 8); it should return 2",
     ),
     "order": (lambda *a: attend(*a)[::-1], "but not in the order `mixed`, `weights`"),

@@ -11,8 +11,9 @@ import torch
 from bertbook import AttentionRecord, Bert, Tokenizer, check, record_attention
 
 
-def pair(record: AttentionRecord, query: str, key: str, query_last: bool = False, key_last: bool = False) -> Any:
+def pair(record: AttentionRecord, *tokens: str, query_last: bool = False, key_last: bool = False) -> Any:
     """(L, h): the weights from one token to the other."""
+    query, key = tokens
     where = {token: place for place, token in enumerate(record.tokens)}  # the last
     i = where[query] if query_last else record.tokens.index(query)
     j = where[key] if key_last else record.tokens.index(key)
@@ -21,7 +22,7 @@ def pair(record: AttentionRecord, query: str, key: str, query_last: bool = False
 
 def best(strength: Any) -> tuple[int, int]:
     """By a plain loop over layers and heads."""
-    return max(np.ndindex(strength.shape), key=lambda place: float(strength[place]))  # type: ignore[return-value]
+    return max(np.ndindex(strength.shape), key=lambda place: float(strength[place]))
 
 
 FIND_HEAD: dict[str, tuple[Any, str]] = {
@@ -30,9 +31,9 @@ FIND_HEAD: dict[str, tuple[Any, str]] = {
     "flat, as an int": (lambda *a: int(pair(*a).argmax()), "one number that counts through all heads"),
     "from 1": (lambda *a: tuple(x + 1 for x in best(pair(*a))), "count layers and heads from 1"),
     "averages": (lambda *a: (pair(*a).mean(1).argmax(), pair(*a).mean(0).argmax()), "average before you choose"),
-    "last of both": (lambda *a: best(pair(*a, True, True)), "the last occurrence"),
-    "last query": (lambda *a: best(pair(*a, True)), "the last occurrence"),
-    "last key": (lambda *a: best(pair(*a, False, True)), "the last occurrence"),
+    "last of both": (lambda *a: best(pair(*a, query_last=True, key_last=True)), "the last occurrence"),
+    "last query": (lambda *a: best(pair(*a, query_last=True)), "the last occurrence"),
+    "last key": (lambda *a: best(pair(*a, key_last=True)), "the last occurrence"),
     "any two tokens": (lambda r, q, k: best(r.weights.max((2, 3))), "the largest weight between any two tokens"),
     "the weakest": (lambda *a: best(-pair(*a)), "smallest weight"),
     "head first": (lambda *a: best(pair(*a))[::-1], "but not in the order `layer`, `head`"),
