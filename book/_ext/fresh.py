@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 from collections.abc import Iterable
+from functools import partial
 from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.typing import ExtensionMetadata
 
-MARK = "sources.sha256"  # beside html/: the sources of the last build that finished without a warning
+MARK = "sources.sha256"  # beside html/: the sources of the last `-n` build, if it gave no warning
 _IGNORED = {"__pycache__", "_build", ".ipynb_checkpoints"}
 
 
@@ -57,11 +58,10 @@ def _key_the_cache(app: Sphinx, config: Config) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _finish(app: Sphinx, exception: Exception | None) -> None:
-    build = Path(app.outdir).parent
-    mark = build / MARK
-    if exception is None and app._warncount == 0:
-        mark.write_text(sources(Path(app.srcdir)) + "\n", encoding="utf-8")
+def _finish(at_start: str, app: Sphinx, exception: Exception | None) -> None:
+    mark = Path(app.outdir).parent / MARK
+    if exception is None and app._warncount == 0 and app.config.nitpicky:
+        mark.write_text(at_start + "\n", encoding="utf-8")
         return
     # Sphinx keeps a page that warned, and would say nothing about it the next time. Read everything again.
     mark.unlink(missing_ok=True)
@@ -70,5 +70,6 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("config-inited", _key_the_cache)
-    app.connect("build-finished", _finish)
+    # Taken now: what is edited while the build runs may be in the pages or not.
+    app.connect("build-finished", partial(_finish, sources(Path(app.srcdir))))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,40 @@
+"""The built book, for every test that looks at it. It is built once: by the README's first command, or else here."""
+
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import fresh
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def readme_command(word: str) -> str:
+    """The one command of README.md that makes a virtual environment and then runs ``word``."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (command,) = re.findall(rf"^python3 -m venv .*\b{re.escape(word)}\b.*$", text, re.MULTILINE)
+    return str(command)
+
+
+def is_fresh(root: Path) -> bool:
+    """Whether ``_build/html`` came from these very sources, by a strict build without a warning."""
+    mark = root / "_build" / fresh.MARK
+    pages = (root / "_build" / "html" / "index.html").is_file()
+    return pages and mark.is_file() and mark.read_text(encoding="utf-8").strip() == fresh.sources(root)
+
+
+@cache
+def built_book() -> Path:
+    """``_build/html``, built now if it is missing or older than its sources."""
+    if not is_fresh(ROOT):
+        build = re.search(r"jupyter-book (.+)$", readme_command("jupyter-book"))
+        assert build
+        program = Path(sys.executable).with_name("jupyter-book")
+        done = subprocess.run(
+            [program, *build[1].split()], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        assert done.returncode == 0, f"the book does not build:\n{done.stdout[-6000:]}"
+        assert is_fresh(ROOT), "the book built, but the sources changed meanwhile"
+    return ROOT / "_build" / "html"
