@@ -1,5 +1,20 @@
-"""Records as pictures that react. NumPy only: no torch is needed to look."""
+"""Records as pictures that react, and figures that follow the page. No torch is needed to look."""
+
+from typing import TYPE_CHECKING, Any
 
 from bertbook.viz.explorer import AttentionExplorer as AttentionExplorer
 
-__all__ = ["AttentionExplorer"]
+if TYPE_CHECKING:
+    from bertbook.viz.figures import SHADES as SHADES
+    from bertbook.viz.figures import figure as figure
+
+__all__ = ["SHADES", "AttentionExplorer", "figure"]
+
+
+def __getattr__(name: str) -> Any:
+    # Matplotlib loads when a figure is drawn, not before: the explorer does without it.
+    if name in ("SHADES", "figure"):
+        from bertbook.viz import figures
+
+        return getattr(figures, name)
+    raise AttributeError(f"module 'bertbook.viz' has no attribute {name!r}; it has {', '.join(__all__)}")
