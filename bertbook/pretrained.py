@@ -6,6 +6,7 @@ import re
 import warnings
 from os import PathLike, fsync
 from pathlib import Path
+from shutil import copymode
 from tempfile import TemporaryDirectory
 
 import torch
@@ -55,14 +56,15 @@ def load_pretrained(
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise ValueError(f"dtype={dtype!r}: choose a floating-point type, e.g. torch.float32 or torch.bfloat16")
     folder = locate(name)
-    config = _read_config(folder)
+    _require_files(folder)
+    config = BertConfig.from_json(folder / CONFIG)
     tokenizer = Tokenizer.from_folder(folder)
     _check_vocabulary(config, tokenizer, folder)
     with torch.device("meta"):  # shapes alone: random weights would be thrown away
         model = Bert(config)
-    # assign: the tensors become the parameters themselves
+    # assign: these tensors become the parameters, instead of being copied into some.
     model.load_state_dict(_read_weights(folder / WEIGHTS, model, device, dtype), assign=True)
-    model.name = name if isinstance(name, str) and not Path(name).is_dir() else folder.name
+    model.name = folder.resolve().name if folder == Path(name).expanduser() else str(name)
     return model.eval(), tokenizer
 
 
@@ -78,20 +80,22 @@ def save_pretrained(model: Bert, tokenizer: Tokenizer, folder: str | PathLike[st
         ValueError: the tokenizer has more tokens than the model.
         OSError: the disk is full, or the folder cannot be written to; files there before are as they were.
     """
-    folder = Path(folder)
+    folder = Path(folder).expanduser().absolute()
     _check_vocabulary(model.config, tokenizer, folder)
     state = {published_key(key): tensor.detach().cpu().contiguous() for key, tensor in model.state_dict().items()}
     config = {"architectures": ["BertModel"], **model.config.to_dict()}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.absolute().parent) as name:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as name:
             staging = Path(name)
             (staging / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
             save_file(state, staging / WEIGHTS, metadata={"format": "pt"})
+            copymode(staging / CONFIG, staging / WEIGHTS)  # safetensors makes files that nobody else may read
             tokenizer.save(staging)
             for path in staging.iterdir():
                 with path.open("r+b") as file:
                     fsync(file.fileno())
+            folder.mkdir(exist_ok=True)
             for path in staging.iterdir():
                 path.replace(folder / path.name)
     except (OSError, SafetensorError) as error:
@@ -104,7 +108,7 @@ def locate(name: str | PathLike[str]) -> Path:
     if isinstance(name, str) and name in CHECKPOINTS:
         return fetch(CHECKPOINTS[name])
     folder = Path(name).expanduser()
-    if folder.is_dir():
+    if str(name) and folder.is_dir():  # Path("") is the working directory
         return folder
     known = f"the names {', '.join(map(repr, CHECKPOINTS))}, a folder, or a hub id like 'owner/name'"
     if not isinstance(name, str):
@@ -146,17 +150,17 @@ def _check_device(device: str | torch.device | None) -> torch.device:
     return chosen
 
 
-def _read_config(folder: Path) -> BertConfig:
+def _require_files(folder: Path) -> None:
     for name in (CONFIG, WEIGHTS):
         if not (folder / name).is_file():
             message = f"{folder} has no {name}: a checkpoint is {CONFIG}, {WEIGHTS}, and tokenizer.json or vocab.txt"
             if name == WEIGHTS and any(folder.glob("pytorch_model*.bin")):
                 message += (
                     ". Its pytorch_model.bin is not read, since such files can run code. Convert it once with "
-                    f"transformers: AutoModel.from_pretrained({str(folder)!r}).save_pretrained(<a new folder>)"
+                    f"transformers: AutoModel.from_pretrained({str(folder)!r}).save_pretrained(<a new folder>), "
+                    "and copy the tokenizer's files there"
                 )
             raise FileNotFoundError(message)
-    return BertConfig.from_json(folder / CONFIG)
 
 
 def _check_vocabulary(config: BertConfig, tokenizer: Tokenizer, folder: Path) -> None:

@@ -1,0 +1,48 @@
+"""A checkpoint small enough to make and break in every test."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from bertbook import Bert, BertConfig, Tokenizer
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "slept", ".", "it", "##s", "草", "莓"]
+
+
+def tiny_model(seed: int = 0, **changes: int) -> Bert:
+    sizes: dict[str, Any] = {
+        "vocab_size": 20,
+        "hidden_size": 12,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 3,
+        "intermediate_size": 24,
+        "max_position_embeddings": 16,
+    }
+    torch.manual_seed(seed)
+    model = Bert(BertConfig(**{**sizes, **changes})).eval()
+    with torch.no_grad():  # biases and LayerNorms too: where all are alike, exchanged ones would pass
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return model
+
+
+def tiny_tokenizer() -> Tokenizer:
+    return Tokenizer.from_vocab(WORDS)
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor] | None]) -> None:
+    """Change the tensors of a saved checkpoint."""
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    path.unlink()
+    save_file(change(tensors) or tensors, path)
+
+
+def same_weights(one: Bert, other: Bert) -> bool:
+    """Bit for bit, type included."""
+    a, b = one.state_dict(), other.state_dict()
+    return a.keys() == b.keys() and all(a[k].dtype == b[k].dtype and torch.equal(a[k].cpu(), b[k].cpu()) for k in a)
