@@ -24,7 +24,7 @@ class CheckResult:
 
     @property
     def verdict(self) -> str:
-        """ "Right" or "Not yet"."""
+        """The answer in words: "Right" or "Not yet"."""
         return "Right" if self.ok else "Not yet"
 
     def __bool__(self) -> bool:

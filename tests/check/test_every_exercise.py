@@ -85,6 +85,19 @@ class TestTheSolution:
         assert torch.equal(torch.rand(3), expected)
         assert torch.is_grad_enabled()
 
+    def test_runs_where_the_reader_pastes_it(self, exercise: str, run: Check, solution: Callable[..., Any]) -> None:
+        """With what the chapter has imported by then, after the solutions of its earlier exercises."""
+        path = Path(inspect.getfile(solution))
+        chapter = (path.parents[1] / path.name).with_suffix(".md").read_text(encoding="utf-8")
+        notebook: dict[str, Any] = {}
+        exec("\n".join(re.findall(r"^import .*", chapter, flags=re.MULTILINE)), notebook)
+        for name, function in vars(sys.modules[solution.__module__]).items():
+            if inspect.isfunction(function):
+                exec(inspect.getsource(function), notebook)
+            if name == solution.__name__:
+                break
+        assert run(notebook[solution.__name__])
+
     def test_stands_nowhere_in_the_check(self, exercise: str, run: Check, solution: Callable[..., Any]) -> None:
         lines = solution_lines(solution)
         assert lines

@@ -1,5 +1,7 @@
 """The names that ``bertbook.check`` offers."""
 
+import importlib
+import re
 import subprocess
 import sys
 
@@ -14,6 +16,17 @@ def test_each_is_there_with_its_parameter_and_its_words() -> None:
         assert function.__name__ == name
         assert function.__doc__.startswith(f"Exercise {name.rpartition('_')[2]}.")
     assert dir(check) == sorted(check.__all__)
+
+
+def test_no_exercise_of_a_chapter_is_left_out() -> None:
+    chapters = {name.rpartition("_")[0] for name in check.__all__}
+    written = [
+        name
+        for chapter in chapters
+        for name in vars(importlib.import_module(f"bertbook.check.{chapter}"))
+        if re.fullmatch(rf"{chapter}_\d+", name)
+    ]
+    assert sorted(written) == sorted(check.__all__)
 
 
 def test_a_near_miss_is_named_and_all_are_listed() -> None:

@@ -25,9 +25,9 @@ def _cases() -> list[Case]:
     draw = normals(1)
     front = "How many axes stand before the last two is not yours to know: count axes from the end."
     steps = "Print each step, scores, weights, mixed, its shape first: which is the first that surprises you?"
-    large = torch.zeros(2, 6, 8)
-    large[..., 0] = 50  # in every key; q · k is then about 50 · ±50, and the rest decides between the keys
-    signs = torch.tensor([1.0, -1.0])[:, None, None]
+    # One number of each vector makes all scores of a text large, up or down; the others decide between the keys.
+    query, key = draw(2, 6, 8), draw(2, 6, 8)
+    query[0, :, 0], query[1, :, 0], key[..., 0] = 50, -50, 50
     return [
         Case("one text of 5 tokens, d = 8", (draw(5, 8), draw(5, 8), draw(5, 8)), steps),
         Case("a batch of 2 texts and 3 heads", (draw(2, 3, 5, 8), draw(2, 3, 5, 8), draw(2, 3, 5, 8)), front),
@@ -39,7 +39,7 @@ def _cases() -> list[Case]:
         Case("a single token, d = 64", (draw(1, 64), draw(1, 64), draw(1, 3)), "What is the softmax of one number?"),
         Case(
             "scores near +900 and −900",
-            (draw(2, 6, 8) + large * signs, draw(2, 6, 8) + large, draw(2, 6, 8)),
+            (query, key, draw(2, 6, 8)),
             "e^900 is too large for a float, e^−900 is 0. What may you add to all scores of one row without changing "
             "its weights?",
             tolerance=2e-3,  # scores this large are themselves rounded to about 1e-4
