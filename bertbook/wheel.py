@@ -101,6 +101,7 @@ def _run(command: list[str], environment: dict[str, str], wheel: Wheel, arriving
     """
     received = 0
     with (
+        tqdm(total=wheel.size, unit="B", unit_scale=True, desc=f"Fetching {wheel.name}") as bar,
         subprocess.Popen(
             command,
             env=environment,
@@ -110,7 +111,6 @@ def _run(command: list[str], environment: dict[str, str], wheel: Wheel, arriving
             encoding="utf-8",
             errors="replace",
         ) as process,
-        tqdm(total=wheel.size, unit="B", unit_scale=True, desc=f"Fetching {wheel.name}") as bar,
     ):
         try:
             while True:

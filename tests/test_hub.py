@@ -117,6 +117,15 @@ def test_a_hub_id(tmp_path: Path) -> None:
     assert done.stdout.startswith("somebody/tiny-bert|"), done.stderr
 
 
+def test_a_model_without_safetensors(tmp_path: Path) -> None:
+    folder = save_pretrained(tiny_model(), tiny_tokenizer(), tmp_path / "made")
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".safetensors"}
+    with serve_hub({**files, "pytorch_model.bin": b"pickled"}, []) as endpoint:
+        done = run(LOAD, endpoint, tmp_path / "home")
+    assert "has no model.safetensors" in done.stderr
+    assert "AutoModel.from_pretrained('somebody/tiny-bert').save_pretrained(<a new folder>)" in done.stderr
+
+
 def test_a_model_that_the_hub_does_not_have(tmp_path: Path) -> None:
     with serve_hub({}, []) as endpoint:
         done = run("import bertbook; bertbook.load_pretrained('somebody/tiny-brt')", endpoint, tmp_path / "home")
