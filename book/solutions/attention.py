@@ -7,7 +7,8 @@ import torch
 
 
 def my_attention(query, key, value):
-    """query (*B, S, d), key (*B, T, d), value (*B, T, d_v) → mixed (*B, S, d_v), weights (*B, S, T)"""
+    """query (*B, S, d), key (*B, T, d), value (*B, T, d_v)
+    → mixed (*B, S, d_v), weights (*B, S, T)"""
     # One number for each query and key. mT swaps the last two axes, however many stand before them.
     scores = query @ key.mT  # (*B, S, T)
     # A sum of d products has d times the variance of one. Divided by √d, it has that of one, whatever d is.
@@ -18,7 +19,7 @@ def my_attention(query, key, value):
 
 
 def my_mask(lengths, size):
-    """lengths (B,) → bool (B, 1, 1, size), True for the first lengths[b] keys of row b"""
+    """lengths (B,) → bool (B, 1, 1, size): True for the first lengths[b] keys of row b"""
     # Position j holds a token of text b exactly when j < lengths[b]: broadcasting compares every j with every b.
     is_token = torch.arange(size, device=lengths.device) < lengths[:, None]  # (B, S)
     # The same keys for every head and for every query: these two axes have size 1.
@@ -26,7 +27,8 @@ def my_mask(lengths, size):
 
 
 def my_multi_head(hidden, W_Q, W_K, W_V, W_O, num_heads):
-    """hidden (B, S, H), four matrices (H, H) applied as hidden @ W, no biases → (B, S, H)"""
+    """hidden (B, S, H); four matrices (H, H), applied as hidden @ W; no biases
+    → (B, S, H)"""
 
     def split(x):
         """(B, S, H) → (B, h, S, d): head k takes the k-th run of d numbers of each token"""
@@ -39,7 +41,8 @@ def my_multi_head(hidden, W_Q, W_K, W_V, W_O, num_heads):
 
 
 def find_head(record, query_token, key_token):
-    """An AttentionRecord and two of its tokens (the first of each if there are several) → (layer, head), from 0"""
+    """An AttentionRecord and two of its tokens (the first of each if there are several)
+    → (layer, head), counted from 0"""
     i = record.tokens.index(query_token)  # index finds the first
     j = record.tokens.index(key_token)
     strength = record.weights[:, :, i, j]  # (L, h): row i is the query's, column j the key's
