@@ -20,24 +20,24 @@ def scaled_dot_product_attention(
 
     Args:
         mask: True where a query may look at a key; any shape that broadcasts to (*B, S, T).
-        dropout: share of the weights set to zero, the rest scaled up to keep the expected sum.
+        dropout: share of the weights set to zero; the rest grow, to keep the expected sum.
 
     Returns:
-        The mixed values, and the weights that mixed them. Each row of weights sums to 1 before
-        dropout; a row whose every key is masked is all zeros, and so is its mixed value.
+        The mixed values, and the weights that mixed them. Each row of weights sums to 1
+        (before dropout), or is all zeros where every key is masked.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (*B, S, T)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)  # exp(-inf) = 0: no weight
     weights = scores.softmax(dim=-1)  # (*B, S, T)
     if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)  # where every key is masked, softmax says NaN
+        weights = weights.masked_fill(~mask, 0.0)  # a row of -inf alone gave NaN
     weights = F.dropout(weights, dropout)
     return weights @ value, weights  # (*B, S, d_v), (*B, S, T)
 
 
 class SelfAttention(nn.Module):
-    """Multi-head self-attention: h heads of size d = H / h side by side, then W_O mixes them (section 3.2.2)."""
+    """h heads of size d = H / h side by side; then W_O mixes them (section 3.2.2)."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -54,10 +54,10 @@ class SelfAttention(nn.Module):
         mask: Bool[Tensor, "B 1 #S S"] | None = None,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "B S H"], Float[Tensor, "B h S S"] | None]:
-        """Let every token gather from every token that ``mask`` allows (True = may be looked at).
+        """Let every token gather from every token that ``mask`` allows (True: may be looked at).
 
-        ``need_weights`` takes the readable path and returns its weights too; otherwise PyTorch's
-        fused kernel does the same sum without ever storing the S × S weights.
+        ``need_weights`` takes the readable path and returns its weights too. Otherwise
+        PyTorch's fused kernel does the same without ever storing the S × S weights.
         """
         query = self._split(self.query(hidden))  # (B, h, S, d)
         key = self._split(self.key(hidden))  # (B, h, S, d)

@@ -9,9 +9,9 @@ import torch
 def my_attention(query, key, value):
     """query (*B, S, d), key (*B, T, d), value (*B, T, d_v)
     → mixed (*B, S, d_v), weights (*B, S, T)"""
-    # One number for each query and key. mT swaps the last two axes, however many stand before them.
+    # One number for each query and key. mT swaps the last two axes, whatever stands before.
     scores = query @ key.mT  # (*B, S, T)
-    # A sum of d products has d times the variance of one. Divided by √d, it has that of one, whatever d is.
+    # A sum of d products has d times the variance of one; divided by √d, that of one.
     scores = scores / math.sqrt(query.shape[-1])
     # Along the keys: each query shares out 1. PyTorch's softmax is safe with large scores.
     weights = scores.softmax(dim=-1)
@@ -20,7 +20,7 @@ def my_attention(query, key, value):
 
 def my_mask(lengths, size):
     """lengths (B,) → bool (B, 1, 1, size): True for the first lengths[b] keys of row b"""
-    # Position j holds a token of text b exactly when j < lengths[b]: broadcasting compares every j with every b.
+    # Position j holds a token of text b when j < lengths[b]. Broadcasting compares all.
     is_token = torch.arange(size, device=lengths.device) < lengths[:, None]  # (B, S)
     # The same keys for every head and for every query: these two axes have size 1.
     return is_token[:, None, None, :]
@@ -31,12 +31,13 @@ def my_multi_head(hidden, W_Q, W_K, W_V, W_O, num_heads):
     → (B, S, H)"""
 
     def split(x):
-        """(B, S, H) → (B, h, S, d): head k takes the k-th run of d numbers of each token"""
+        """(B, S, H) → (B, h, S, d): head k takes the k-th run of d numbers"""
         return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)
 
-    # The heads stand before S now, and to the attention of exercise 1 they are one more batch axis.
-    mixed, _ = my_attention(split(hidden @ W_Q), split(hidden @ W_K), split(hidden @ W_V))  # (B, h, S, d)
-    concatenated = mixed.transpose(1, 2).flatten(-2)  # (B, S, H): each token's heads side by side again
+    # The heads stand before S now: to the attention of exercise 1, one more batch axis.
+    query, key, value = split(hidden @ W_Q), split(hidden @ W_K), split(hidden @ W_V)
+    mixed, _ = my_attention(query, key, value)  # (B, h, S, d)
+    concatenated = mixed.transpose(1, 2).flatten(-2)  # (B, S, H): heads side by side again
     return concatenated @ W_O  # only here do the heads mix
 
 
@@ -45,7 +46,7 @@ def find_head(record, query_token, key_token):
     → (layer, head), counted from 0"""
     i = record.tokens.index(query_token)  # index finds the first
     j = record.tokens.index(key_token)
-    strength = record.weights[:, :, i, j]  # (L, h): row i is the query's, column j the key's
-    # argmax counts through the array as if it were flat; unravel_index makes two indices of that count.
+    strength = record.weights[:, :, i, j]  # (L, h): row i the query's, column j the key's
+    # argmax counts as if the array were flat; unravel_index makes two indices of that.
     layer, head = np.unravel_index(strength.argmax(), strength.shape)
     return int(layer), int(head)
