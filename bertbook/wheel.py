@@ -65,7 +65,7 @@ def download(wheel: Wheel, folder: Path) -> Path:
     arriving, arrived = folder / "arriving", folder / "arrived"
     arriving.mkdir()
     command = [
-        *(sys.executable, "-P", "-m", "pip", "download"),  # -P: a random.py in the reader's folder is not pip's
+        *(sys.executable, "-P", "-m", "pip", "download"),  # -P: a pip.py in the reader's folder is not meant
         *("--no-deps", "--only-binary", ":all:", "--require-hashes", "--requirement", str(requirements)),
         *("--dest", str(arrived), "--no-input", "--no-cache-dir", "--progress-bar", "off"),
         *_brought_by_hand(wheel),

@@ -173,7 +173,6 @@ def test_pips_configuration_rules_but_cannot_break_it(
             index-url = {index.address}
             constraint = {constraints}
             no-binary = :all:
-            require-virtualenv = true
             quiet = 1
             """),
         encoding="utf-8",
@@ -200,11 +199,20 @@ def test_a_wheel_brought_by_hand_needs_no_network(
     assert index.downloads == 0
 
 
-def test_files_in_the_readers_folder_do_not_shadow_pips_imports(
+def test_a_file_in_the_readers_folder_is_not_taken_for_pip(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "random.py").write_text("raise RuntimeError('not the random you look for')\n", encoding="utf-8")
+    (tmp_path / "pip.py").write_text("raise RuntimeError('my notes on pip')\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
+    assert_fetched(fetch(WHEEL), cache)
+
+
+def test_outside_a_virtual_environment_where_pip_wants_one(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.base_prefix = sys.prefix\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PIP_REQUIRE_VIRTUALENV", "1")
     assert_fetched(fetch(WHEEL), cache)
 
 
