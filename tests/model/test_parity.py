@@ -1,5 +1,6 @@
 """The same numbers as `transformers`, layer by layer, to 1e-5 in float32."""
 
+import copy
 from pathlib import Path
 
 import pytest
@@ -85,16 +86,15 @@ def assert_same(
     device: str = "cpu",
     tolerance: float = 1e-5,
 ) -> None:
-    theirs = reference(**batch, output_hidden_states=True, output_attentions=True)
-    model.to(device)
+    model, reference = copy.deepcopy(model).to(device), copy.deepcopy(reference).to(device)
     batch = {name: tensor.to(device) for name, tensor in batch.items()}
-    fast = model(**batch)
+    theirs = reference(**batch, output_hidden_states=True, output_attentions=True)
     ours = model(**batch, output_hidden_states=True, output_attentions=True)
-    model.cpu()
-    real = batch["attention_mask"].bool().cpu()  # (B, S)
+    fast = model(**batch)
+    real = batch["attention_mask"].bool()  # (B, S)
 
     def close(given: Tensor, expected: Tensor) -> None:
-        torch.testing.assert_close(given.cpu(), expected, atol=tolerance, rtol=0)
+        torch.testing.assert_close(given, expected, atol=tolerance, rtol=0)
 
     for ours_or_fast in (ours, fast):
         close(ours_or_fast.last_hidden_state[real], theirs.last_hidden_state[real])
@@ -114,7 +114,7 @@ def test_random_weights(config: BertConfig, device: str) -> None:
 
 @pytest.mark.parametrize("config", SHAPES.values(), ids=SHAPES)
 def test_random_weights_in_double_precision(config: BertConfig) -> None:
-    """Where rounding is out of the way, so is every excuse."""
+    """With rounding out of the way even a wrong epsilon in one LayerNorm shows."""
     reference = reference_model(config).double()
     assert_same(own_model(config, reference), reference, random_batch(config), tolerance=1e-12)
 
@@ -123,6 +123,12 @@ def test_real_weights(minilm: tuple[Bert, Tokenizer], minilm_folder: Path, devic
     model, tokenizer = minilm
     reference = transformers.BertModel.from_pretrained(minilm_folder, attn_implementation="eager")
     assert_same(model, reference, tokenizer(TEXTS), device)
+
+
+def test_real_weights_in_double_precision(minilm: tuple[Bert, Tokenizer], minilm_folder: Path) -> None:
+    model, tokenizer = minilm
+    reference = transformers.BertModel.from_pretrained(minilm_folder, attn_implementation="eager").double()
+    assert_same(copy.deepcopy(model).double(), reference, tokenizer(TEXTS), tolerance=1e-12)
 
 
 def test_real_weights_at_full_length(minilm: tuple[Bert, Tokenizer], minilm_folder: Path) -> None:
