@@ -171,7 +171,9 @@ def _live_class(front_end: str, names: tuple[str, ...]) -> Any:
     import traitlets
 
     traits = {name: traitlets.Any().tag(sync=True) for name in ("_data", *names)}
-    return type("LiveWidget", (anywidget.AnyWidget,), {"_esm": bundle_js(front_end), "_css": bundle_css(front_end), **traits})
+    return type(
+        "LiveWidget", (anywidget.AnyWidget,), {"_esm": bundle_js(front_end), "_css": bundle_css(front_end), **traits}
+    )
 
 
 def _as_text(value: Any) -> Any:
@@ -196,4 +198,3 @@ body {{ max-width: 64rem; margin: 2rem auto; padding: 0 1rem; font-family: syste
 </body>
 </html>
 """
-

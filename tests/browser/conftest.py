@@ -96,6 +96,7 @@ def open_page(browser: Any, problems: list[str]) -> Iterator[Callable[..., Any]]
             java_script_enabled=javascript,
         )
         contexts.append(context)
+        context.set_default_timeout(10_000)
 
         def guard(route: Any) -> None:
             if is_local(route.request.url):

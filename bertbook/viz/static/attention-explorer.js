@@ -35,12 +35,16 @@ class Explorer {
     this.parts = [overview(this), headPanel(this), picture(this), readout(this), table(this), footer(this)];
     this.frame = el("div", { class: "bb-ae", role: "group", "aria-labelledby": caption.id }, caption);
     this.frame.append(...this.parts.map((part) => part.node), this.spoken);
+    this.frame.addEventListener("keydown", (e) => {
+      if (e.key === "Escape" && this.state.focus !== null) this.set({ focus: null }, { say: true });
+    });
     root.replaceChildren(this.frame);
 
     this.stopTheme = followTheme(root, () => this.recolour() && this.draw());
     this.recolour();
     this.layout();
-    this.resized = new ResizeObserver(() => root.clientWidth !== this.width && this.layout());
+    // Live widgets are drawn before they are in the page, others inside a closed dropdown: no width or colour yet.
+    this.resized = new ResizeObserver(() => root.clientWidth !== this.width && (this.recolour(), this.layout()));
     this.resized.observe(root);
     this.onAddress = () => this.set(this.linkedState() ?? {});
     if (!host.live) addEventListener("hashchange", this.onAddress);
@@ -67,6 +71,7 @@ class Explorer {
   /** Take the state over from the reader or from Python, and tell everyone else. `key` stays marked for now. */
   set(values, { say = false, fromHost = false, key = null } = {}) {
     const changes = Object.entries(this.legal(values)).filter(([name, value]) => this.state[name] !== value);
+    if (fromHost && !changes.length) return; // the echo of what the reader did
     Object.assign(this.state, Object.fromEntries(changes));
     this.hover = key === null || this.state.focus === null ? {} : { key };
     if (changes.some(([name]) => name === "view")) this.layout();
@@ -130,7 +135,8 @@ class Explorer {
     const match = /^l(\d+)\.h(\d+)(?:\.t(\d+))?\.(\w+)$/.exec(fromAddress(this.data.id) ?? "");
     if (!match) return null;
     const [, layer, head, focus, view] = match;
-    return this.legal({ layer: +layer, head: +head, focus: focus === undefined ? null : +focus, view });
+    const state = this.legal({ layer: +layer, head: +head, focus: focus === undefined ? null : +focus, view });
+    return Object.keys(state).length === STATE.length ? state : null; // a link made for another record
   }
 
   /** Read the palette; true if it changed. The canvases cannot follow a style sheet by themselves. */
@@ -140,7 +146,6 @@ class Explorer {
     this.palette = read;
     this.ramp = sequentialScale(...read); // even steps of shade
     this.scale = this.ramp.map((_, q) => this.ramp[Math.round(255 * shade(weightOf(q)))]); // by byte
-    if (changed) this.painted = null;
     return changed;
   }
 
@@ -148,7 +153,6 @@ class Explorer {
     this.width = this.root.clientWidth;
     this.frame.classList.toggle("bb-ae-narrow", this.width < 600);
     for (const part of this.parts) part.layout?.();
-    this.painted = null;
     this.draw();
   }
 
@@ -181,7 +185,7 @@ function headPanel(x) {
   const values = measures.map(() => el("dd"));
   const list = measures.map(([, label, , help], i) => el("div", { title: help }, el("dt", {}, label), values[i]));
   return {
-    node: el("section", { class: "bb-ae-head", "aria-label": "The head" },
+    node: el("div", { role: "group", class: "bb-ae-head", "aria-label": "The head" },
       el("p", { class: "bb-ae-choice" },
         el("label", { for: layer.id }, "Layer"), layer, el("label", { for: head.id }, "Head"), head),
       kind, el("dl", {}, ...list)),
@@ -210,7 +214,7 @@ function readout(x) {
     return { name, fill, number, node: el("li", {}, name, el("span", { class: "bb-ae-track" }, fill), number) };
   });
   return {
-    node: el("section", { class: "bb-ae-readout", "aria-label": "Where a token looks" },
+    node: el("div", { role: "group", class: "bb-ae-readout", "aria-label": "Where a token looks" },
       el("div", { class: "bb-ae-title" }, title, el("span", { class: "bb-ae-steps" }, back, on)),
       el("ol", {}, ...bars.map((bar) => bar.node)), rest),
     draw() {
@@ -244,7 +248,7 @@ function readout(x) {
 
 function table(x) {
   const FULL = 20; // up to so many tokens the whole matrix makes a readable table
-  const holder = el("div", { class: "bb-ae-scroll", tabindex: 0, role: "region", "aria-label": "The weights as a table" });
+  const holder = el("div", { class: "bb-ae-scroll", tabindex: 0, role: "group", "aria-label": "The weights as a table" });
   const node = el("details", { class: "bb-ae-table", ontoggle: () => draw() }, el("summary", {}, "Show as a table"), holder);
   const head = (scope, text) => el("th", { scope }, text);
 

@@ -37,24 +37,29 @@ export function overview(x) {
   const GAP = 3;
   let thumb = 0;
   let wait; // the thumbnails still to paint
+  let painted; // in which size and colours
   let current = cells[0][0];
 
   function paint() {
     const dpr = devicePixelRatio || 1;
     const pixels = Math.max(1, Math.round(thumb * dpr));
-    canvas.width = Math.round(heads * (thumb + GAP) * dpr);
-    canvas.height = Math.round(layers * (thumb + GAP) * dpr);
-    const context = canvas.getContext("2d");
-    let next = 0;
+    const at = (i) => Math.round(i * (thumb + GAP) * dpr);
+    canvas.width = at(heads);
+    canvas.height = at(layers);
+    const context = canvas.getContext("2d", { willReadFrequently: true }); // kept in memory: cheap to write pixels to
+    let layer = 0;
     // Long texts have millions of weights: paint for a moment, let the page breathe, go on.
     const some = () => {
       const until = performance.now() + 25;
-      for (; next < layers * heads && performance.now() < until; next++) {
-        const at = [next % heads, Math.floor(next / heads)].map((i) => Math.round(i * (thumb + GAP) * dpr));
-        const bytes = bytesOf(x.data.weights, next * x.size ** 2, x.size ** 2);
-        context.putImageData(shrink(bytes, x.size, pixels, x.scale), ...at);
+      for (; layer < layers && performance.now() < until; layer++) {
+        const strip = new ImageData(canvas.width, pixels);
+        for (let head = 0; head < heads; head++) {
+          const bytes = bytesOf(x.data.weights, (layer * heads + head) * x.size ** 2, x.size ** 2);
+          shrink(bytes, x.size, pixels, x.scale, strip, at(head));
+        }
+        context.putImageData(strip, 0, at(layer));
       }
-      wait = next < layers * heads ? setTimeout(some) : null;
+      wait = layer < layers ? setTimeout(some) : null;
     };
     clearTimeout(wait);
     some();
@@ -69,7 +74,9 @@ export function overview(x) {
       node.style.setProperty("--gap", `${GAP}px`);
     },
     draw() {
-      if (x.painted === null) paint();
+      const wanted = `${thumb} ${devicePixelRatio} ${x.palette}`;
+      if (painted !== wanted) paint();
+      painted = wanted;
       const chosen = cells[x.state.layer][x.state.head];
       for (const [cell, on] of [[current, false], [chosen, true]]) {
         cell.setAttribute("aria-selected", on);
@@ -80,21 +87,23 @@ export function overview(x) {
   };
 }
 
-/** A head as size × size pixels: the largest weight under each, so that a thin strong line survives shrinking. */
-function shrink(bytes, count, size, scale) {
-  const image = new ImageData(size, size);
-  const pixels = new Uint32Array(image.data.buffer);
-  const from = Array.from({ length: size + 1 }, (_, i) => Math.floor((i * count) / size));
+/**
+ * Draw a head of count × count weights as size × size pixels into `strip`, from column `left` on. Where several weights
+ * fall on one pixel the largest shows, so that a thin strong line survives.
+ */
+function shrink(bytes, count, size, scale, strip, left) {
+  const pixels = new Uint32Array(strip.data.buffer);
+  const from = Uint16Array.from({ length: size }, (_, i) => Math.floor((i * count) / size));
+  const to = Uint16Array.from({ length: size }, (_, i) => Math.max(from[i] + 1, Math.floor(((i + 1) * count) / size)));
   for (let y = 0; y < size; y++) {
     for (let x = 0; x < size; x++) {
       let most = 0;
-      for (let i = from[y]; i < Math.max(from[y] + 1, from[y + 1]); i++) {
-        for (let j = from[x]; j < Math.max(from[x] + 1, from[x + 1]); j++) most = Math.max(most, bytes[i * count + j]);
+      for (let i = from[y]; i < to[y]; i++) {
+        for (let at = i * count + from[x]; at < i * count + to[x]; at++) if (bytes[at] > most) most = bytes[at];
       }
-      pixels[y * size + x] = scale[most];
+      pixels[y * strip.width + left + x] = scale[most];
     }
   }
-  return image;
 }
 
 /** The tokens along one side of the picture, with a rail for each segment. */
@@ -131,7 +140,7 @@ export function picture(x) {
   const svg = el("svg", { class: "bb-ae-lines", "aria-hidden": "true" });
   const corner = el("div", { class: "bb-ae-corner", "aria-hidden": "true" }, el("span", {}, "to →"), el("span", {}, "from ↓"));
   const stage = el("div", { class: "bb-ae-stage" }, corner, top.node, rows.node, field, svg, right.node);
-  const node = el("section", { class: "bb-ae-picture", "aria-label": "The head's weights" },
+  const node = el("div", { role: "group", class: "bb-ae-picture", "aria-label": "The head's weights" },
     el("div", { class: "bb-ae-bar" }, views, legend), stage);
 
   // Where the pointer is: a token by its label, or a cell of the matrix.
@@ -160,7 +169,6 @@ export function picture(x) {
     if (step) x.set({ focus: focus === null ? (step > 0 ? 0 : last) : within(focus + step) }, { say: true });
     else if (e.key === "Home") x.set({ focus: 0 }, { say: true });
     else if (e.key === "End") x.set({ focus: last }, { say: true });
-    else if (e.key === "Escape" && (focus !== null || x.hover.key != null)) x.set({ focus: null }, { say: true });
     else if (across && focus !== null) {
       x.peek({ key: within(x.hover.key == null ? focus : x.hover.key + across) });
       x.spoken.textContent = x.sentence();
@@ -170,15 +178,16 @@ export function picture(x) {
 
   const canvasText = el("canvas").getContext("2d");
   let cell = 0;
+  let painted; // which head, in which colours
 
   function paintMatrix() {
     const image = new ImageData(x.size, x.size);
     const pixels = new Uint32Array(image.data.buffer);
     x.bytes().forEach((q, at) => (pixels[at] = x.scale[q]));
-    canvas.getContext("2d").putImageData(image, 0, 0); // one pixel a weight; the style sheet scales it
+    canvas.getContext("2d", { willReadFrequently: true }).putImageData(image, 0, 0); // one pixel a weight; the style sheet scales it
     const strip = new ImageData(256, 1);
     new Uint32Array(strip.data.buffer).set(x.ramp);
-    ramp.getContext("2d").putImageData(strip, 0, 0);
+    ramp.getContext("2d", { willReadFrequently: true }).putImageData(strip, 0, 0);
   }
 
   function drawLines({ focus }) {
@@ -198,9 +207,6 @@ export function picture(x) {
 
   return {
     node,
-    get cell() {
-      return cell;
-    },
     layout() {
       const asLines = x.state.view === "lines";
       const narrow = x.width < 600;
@@ -211,7 +217,7 @@ export function picture(x) {
       const dpr = devicePixelRatio || 1;
       const room = Math.min(node.clientWidth - label - rail - 2, 720);
       // Whole device pixels keep the cells alike; where not even one a token is left, anything goes.
-      const fitted = Math.min(28, room / x.size);
+      const fitted = Math.max(0.1, Math.min(28, room / x.size));
       cell = asLines ? 20 : Math.floor(fitted * dpr) / dpr || fitted;
       stage.classList.toggle("bb-ae-as-lines", asLines);
       const set = (name, value) => stage.style.setProperty(name, value);
@@ -228,9 +234,9 @@ export function picture(x) {
     },
     draw() {
       const { layer, head, focus, key, view } = x.shown;
-      const painted = `${layer} ${head}`;
-      if (x.painted !== painted) paintMatrix();
-      x.painted = painted;
+      const wanted = `${layer} ${head} ${x.palette}`;
+      if (painted !== wanted) paintMatrix();
+      painted = wanted;
       if (view === "lines") drawLines(x.shown);
       rows.items.forEach((item, i) => {
         item.classList.toggle("bb-ae-on", i === focus);

@@ -59,16 +59,22 @@ export function followTheme(root, changed) {
   return () => (observer.disconnect(), system.removeEventListener("change", again));
 }
 
-/** The colours a style sheet gives root, as [r, g, b], whatever notation they are written in. */
+/** The colours a style sheet gives root, by property or by variable, as [r, g, b]. */
 export function colours(root, ...names) {
-  const canvas = el("canvas", { width: 1, height: 1 });
-  const context = canvas.getContext("2d", { willReadFrequently: true });
   const style = getComputedStyle(root);
-  return names.map((name) => {
-    context.fillStyle = name.startsWith("--") ? style.getPropertyValue(name).trim() : style[name];
-    context.fillRect(0, 0, 1, 1);
-    return [...context.getImageData(0, 0, 1, 1).data.slice(0, 3)];
-  });
+  return names.map((name) => rgbOf(name.startsWith("--") ? style.getPropertyValue(name).trim() : style[name]));
+}
+
+function rgbOf(colour) {
+  const hex = /^#(..)(..)(..)$/.exec(colour);
+  if (hex) return hex.slice(1).map((digits) => parseInt(digits, 16));
+  const rgb = /^rgb\((\d+), (\d+), (\d+)\)$/.exec(colour);
+  if (rgb) return rgb.slice(1).map(Number);
+  // A host may use any notation. Painting it reads them all, but costs milliseconds.
+  const context = el("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+  context.fillStyle = colour;
+  context.fillRect(0, 0, 1, 1);
+  return [...context.getImageData(0, 0, 1, 1).data.slice(0, 3)];
 }
 
 /**

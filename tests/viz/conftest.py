@@ -1,0 +1,21 @@
+"""Records to draw: the mechanics of the pictures do not depend on where the weights come from."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from bertbook.records import AttentionRecord
+
+
+@pytest.fixture
+def random_record() -> Callable[..., AttentionRecord]:
+    """``random_record(layers, heads, tokens)``: softmax of normal scores, seeded."""
+
+    def make(layers: int = 2, heads: int = 3, tokens: int | list[str] = 5, model: str = "") -> AttentionRecord:
+        names = tokens if isinstance(tokens, list) else [f"t{i}" for i in range(tokens)]
+        scores = np.random.default_rng(0).normal(scale=2, size=(layers, heads, len(names), len(names)))
+        weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+        return AttentionRecord(names, [0] * len(names), weights, model)
+
+    return make
