@@ -1,4 +1,4 @@
-"""Pages that stand alone: widgets know that no kernel listens, and each carries its code once a page.
+"""Pages that stand alone: from the disk, without a kernel, and with each widget's code once a page.
 
 What else keeps the book off the network is configuration: MathJax comes from a wheel, and the extensions
 that load scripts from elsewhere are not in the list (see _config.yml).
@@ -16,6 +16,9 @@ _MODULE = re.compile(
     r"""<(?P<tag>style|script)\b[^>]*\sdata-bertbook-module=(?P<quote>["'])(?P<name>.*?)(?P=quote)[^>]*>.*?</(?P=tag)>""",
     re.DOTALL,
 )
+
+# Sphinx's search fetches each page it found, for an excerpt. From the disk that fails, loudly; the titles must do.
+_NO_EXCERPTS = 'if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;'
 
 
 def keep_first(html: str, seen: set[tuple[str, str]]) -> str:
@@ -41,5 +44,6 @@ def _once_a_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     os.environ["BERTBOOK_STATIC"] = "1"  # the kernels inherit it
+    app.add_js_file(None, body=_NO_EXCERPTS, priority=250)  # after documentation_options.js, before searchtools.js
     app.connect("doctree-resolved", _once_a_page)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
