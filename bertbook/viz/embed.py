@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 STATIC = Path(__file__).parent / "static"
-# A live notebook also stores the HTML, for readers without a kernel. Beyond this many characters it would bloat the file.
+# A live notebook also stores the HTML, for readers without a kernel: up to this many characters.
 _STORED_LIMIT = 4_000_000
 
 
@@ -40,19 +40,19 @@ class BookWidget:
         self._state = state
         self._live: Any = None
 
-    def data(self) -> dict[str, Any]:
+    def _data(self) -> dict[str, Any]:
         """What the front-end draws: JSON values, and ``bytes`` for large arrays."""
         raise NotImplementedError
 
-    def text(self) -> str:
+    def _text(self) -> str:
         """What to read where no script runs: plain text."""
         raise NotImplementedError
 
-    def get(self, name: str) -> Any:
+    def _get(self, name: str) -> Any:
         """A state value, as the reader last left it."""
         return self._state[name] if self._live is None else getattr(self._live, name)
 
-    def set(self, name: str, value: Any) -> None:
+    def _set(self, name: str, value: Any) -> None:
         """Change a state value, on screen too when live. Subclasses check it first."""
         self._state[name] = value
         if self._live is not None:
@@ -66,18 +66,18 @@ class BookWidget:
             ImportError: anywidget is not installed.
         """
         if self._live is None:
-            self._live = _live_class(self.front_end, tuple(self._state))(_data=self.data(), **self._state)
+            self._live = _live_class(self.front_end, tuple(self._state))(_data=self._data(), **self._state)
         return self._live
 
     def html(self) -> str:
-        """The widget as one self-contained piece of HTML in its present state: no kernel, no network, no file beside it."""
-        data = {name: _as_text(value) for name, value in self.data().items()}
-        data["state"] = {name: self.get(name) for name in self._state}
+        """The widget in its present state as one self-contained piece of HTML: no kernel, no network, no other file."""
+        data = {name: _as_text(value) for name, value in self._data().items()}
+        data["state"] = {name: self._get(name) for name in self._state}
         # In JSON "<" may stand in strings only. Escaped, no token can close the script element.
         payload = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
         return (
             f'<div class="bb-widget" data-bertbook-widget="{_key(self.front_end)}">'
-            f"<p><strong>{html.escape(self.caption)}</strong></p><p>{html.escape(self.text())}</p>"
+            f"<p><strong>{html.escape(self.caption)}</strong></p><p>{html.escape(self._text())}</p>"
             f'<script type="application/json">{payload}</script></div>\n'
             f'<style data-bertbook-module="{_key(self.front_end)}">{bundle_css(self.front_end)}</style>\n'
             f'<script data-bertbook-module="{_key(self.front_end)}">{_classic_script(self.front_end)}</script>\n'
@@ -95,10 +95,9 @@ class BookWidget:
             return {"text/html": self.html()}, {}
         try:
             live = self.widget
-        except (ImportError, RuntimeError):  # not installed; or ipywidgets 7 outside a kernel
+        except ImportError:
             return {"text/html": self.html()}, {}
-        bundle = live._repr_mimebundle_()
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        data, metadata = live._repr_mimebundle_()
         stored = self.html()
         if len(stored) > _STORED_LIMIT:
             note = "Too large to be stored in the notebook: run the cell to see the picture."
@@ -106,35 +105,14 @@ class BookWidget:
         return {**data, "text/html": stored, "text/plain": repr(self)}, metadata
 
 
-def drop_repeats(fragment: str, seen: set[str]) -> str:
-    """``fragment`` without the module and style elements that the page already has; ``seen`` collects those met.
-
-    For pages that hold several widgets: call it over their HTML in page order with one set a page.
-    """
-
-    def keep_first(match: re.Match[str]) -> str:
-        element = f"{match['tag']} {match['key']}"
-        if element in seen:
-            return ""
-        seen.add(element)
-        return match[0]
-
-    return _MODULE_ELEMENT.sub(keep_first, fragment)
-
-
-_MODULE_ELEMENT = re.compile(
-    r'<(?P<tag>script|style) data-bertbook-module="(?P<key>[^"]*)">.*?</(?P=tag)>\n?', re.DOTALL
-)
-
-
 @functools.cache
 def bundle_js(front_end: str) -> str:
     """One ES module: the shared pieces that the widget imports, then its own code."""
     own = _source(front_end)
-    shared = [_source(name) for name in re.findall(r'^import .* from "\./([\w-]+)\.js";$', own, re.MULTILINE)]
+    shared = [_source(name) for name in re.findall(r'^import [^;]* from "\./([\w-]+)\.js";', own, re.MULTILINE)]
     # Joined, the pieces need no imports of each other, and export nothing but what the widget does.
     parts = [re.sub(r"^export ", "", part, flags=re.MULTILINE) for part in shared] + [own]
-    return re.sub(r"^import .*\n", "", "\n".join(parts), flags=re.MULTILINE)
+    return re.sub(r"^import [^;]*;\n", "", "\n".join(parts), flags=re.MULTILINE)
 
 
 def _source(name: str) -> str:

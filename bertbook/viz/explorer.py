@@ -17,7 +17,7 @@ View = Literal["matrix", "lines"]
 
 
 class AttentionExplorer(BookWidget):
-    """Look at a record: all layers × heads as thumbnails, one head as a matrix and as lines, one token's weights as bars.
+    """Look at a record: every head as a thumbnail, one head as a matrix or as lines, one token's weights as bars.
 
     Show it as the last line of a cell, or call :meth:`html` or :meth:`save_html`. In a running notebook ``layer``,
     ``head``, ``focus`` and ``view`` follow the reader, and setting them moves the picture.
@@ -55,7 +55,8 @@ class AttentionExplorer(BookWidget):
     ) -> None:
         if not isinstance(record, AttentionRecord):
             raise TypeError(
-                f"record is a {type(record).__name__}; pass an AttentionRecord, as record_attention(model, tokenizer, text) makes"
+                f"record is a {type(record).__name__}; pass an AttentionRecord, "
+                "as record_attention(model, tokenizer, text) makes"
             )
         self.record = record
         if caption is None:
@@ -76,41 +77,41 @@ class AttentionExplorer(BookWidget):
     @property
     def layer(self) -> int:
         """The layer shown, from 0."""
-        return int(self.get("layer"))
+        return int(self._get("layer"))
 
     @layer.setter
     def layer(self, value: int) -> None:
-        self.set("layer", self._index("layer", value, self.record.num_layers))
+        self._set("layer", self._index("layer", value, self.record.num_layers))
 
     @property
     def head(self) -> int:
         """The head shown, from 0."""
-        return int(self.get("head"))
+        return int(self._get("head"))
 
     @head.setter
     def head(self, value: int) -> None:
-        self.set("head", self._index("head", value, self.record.num_heads))
+        self._set("head", self._index("head", value, self.record.num_heads))
 
     @property
     def focus(self) -> int | None:
         """Position of the token in focus, or None."""
-        value = self.get("focus")
+        value = self._get("focus")
         return None if value is None else int(value)
 
     @focus.setter
     def focus(self, value: int | None) -> None:
-        self.set("focus", None if value is None else self._index("focus", value, len(self.record)))
+        self._set("focus", None if value is None else self._index("focus", value, len(self.record)))
 
     @property
     def view(self) -> View:
         """``"matrix"`` or ``"lines"``."""
-        return self._view(self.get("view"))
+        return self._view(self._get("view"))
 
     @view.setter
     def view(self, value: View) -> None:
-        self.set("view", self._view(value))
+        self._set("view", self._view(value))
 
-    def data(self) -> dict[str, Any]:
+    def _data(self) -> dict[str, Any]:
         statistics = head_statistics(self.record)
         return {
             "id": self.id,
@@ -124,7 +125,7 @@ class AttentionExplorer(BookWidget):
             "kinds": kinds(statistics, len(self.record)).ravel().tolist(),
         }
 
-    def text(self) -> str:
+    def _text(self) -> str:
         return f"An interactive picture of the attention between these tokens: {' '.join(self.record.tokens)}"
 
     @staticmethod

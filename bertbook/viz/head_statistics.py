@@ -15,7 +15,7 @@ class HeadStatistics:
     With w[i, j] the weight from query i to key j, S tokens, and means over the queries i:
 
     Args:
-        entropy: mean of −Σ_j w[i, j] log2 w[i, j], in bits: 0 when every query looks at one token, log2 S when at all alike.
+        entropy: mean of −Σ_j w[i, j] log2 w[i, j], in bits: 0 if each query looks at one token, log2 S if at all alike.
         distance: mean of Σ_j w[i, j] · |i − j|, in tokens.
         cls: mean weight on [CLS]; NaN without one.
         sep: mean weight on all [SEP] together; NaN without one.

@@ -1,5 +1,15 @@
 // The attention explorer: thumbnails of every head; one head as a matrix or as lines; one token's weights as bars.
-import { el, bytesOf, mountAll, followTheme, colours, sequentialScale, fromAddress, addressWith, download } from "./shared.js";
+import {
+  el,
+  bytesOf,
+  mountAll,
+  followTheme,
+  colours,
+  sequentialScale,
+  fromAddress,
+  addressWith,
+  download,
+} from "./shared.js";
 import { weightOf, shade, percent, visible, segmentRuns, strongest } from "./weights.js";
 import { overview, picture } from "./head-views.js";
 import { drawPicture, toPng } from "./picture.js";
@@ -11,10 +21,13 @@ const KINDS = {
   itself: "Mostly looks at the token itself",
   previous: "Mostly looks at the token before",
   next: "Mostly looks at the token after",
-  broad: "Looks at the whole text alike",
+  broad: "Spreads over the whole text",
   mixed: "No single pattern",
 };
 const BARS = 8;
+const HELP =
+  "Point to preview, click to keep, Esc to let go. Arrow keys move through heads and tokens. " +
+  "Layers, heads and positions count from 0.";
 
 /** What all parts share: the record, the state, and what the pointer merely hovers over. */
 class Explorer {
@@ -34,6 +47,7 @@ class Explorer {
     this.spoken = el("p", { class: "bb-sr", "aria-live": "polite" });
     this.parts = [overview(this), headPanel(this), picture(this), readout(this), table(this), footer(this)];
     this.frame = el("div", { class: "bb-ae", role: "group", "aria-labelledby": caption.id }, caption);
+    this.frame.setAttribute("data-lm-suppress-shortcuts", "true"); // or JupyterLab moves between cells on arrow keys
     this.frame.append(...this.parts.map((part) => part.node), this.spoken);
     this.frame.addEventListener("keydown", (e) => {
       if (e.key === "Escape" && this.state.focus !== null) this.set({ focus: null }, { say: true });
@@ -46,7 +60,8 @@ class Explorer {
     // Live widgets are drawn before they are in the page, others inside a closed dropdown: no width or colour yet.
     this.resized = new ResizeObserver(() => root.clientWidth !== this.width && (this.recolour(), this.layout()));
     this.resized.observe(root);
-    this.onAddress = () => this.set(this.linkedState() ?? {});
+    this.address = fromAddress(data.id);
+    this.onAddress = () => this.followAddress();
     if (!host.live) addEventListener("hashchange", this.onAddress);
     if (linked) root.scrollIntoView();
   }
@@ -92,7 +107,9 @@ class Explorer {
     return { ...this.state, ...this.hover };
   }
 
-  bytes(layer = this.shown.layer, head = this.shown.head) {
+  /** The weights of the head on screen. */
+  bytes() {
+    const { layer, head } = this.shown;
     const at = layer * this.data.heads + head;
     if (this.cached?.at !== at) {
       this.cached = { at, bytes: bytesOf(this.data.weights, at * this.size ** 2, this.size ** 2) };
@@ -119,18 +136,35 @@ class Explorer {
     return el("bdi", { class: name }, this.labels[i], twin ? el("sub", {}, String(i)) : null);
   }
 
+  /** What is on screen, for the ear. */
   sentence() {
     const { layer, head, focus, key } = this.shown;
     if (focus == null) return `Layer ${layer}, head ${head}. ${this.kind()}.`;
     if (key != null) return `${this.labels[focus]} to ${this.labels[key]}: ${percent(weightOf(this.row(focus)[key]))}`;
     const top = this.topKeys(focus, 3).map(([, j, q]) => `${this.labels[j]} ${percent(weightOf(q))}`);
-    return `${this.labels[focus]}, token ${focus} of 0 to ${this.size - 1}, looks at ${top.join(", ")}`;
+    return `${this.labels[focus]}, position ${focus}, looks at ${top.join(", ")}`;
   }
 
+  /** The keys that a query looks at most, as [query, key, q]. */
   topKeys(query, count) {
     return strongest(this.row(query), this.size, count).map(([, key, q]) => [query, key, q]);
   }
 
+  /** What the lines show: all that the token in focus looks at, or the head's strongest links. Specks are left out. */
+  links({ focus } = this.shown) {
+    const links =
+      focus == null ? strongest(this.bytes(), this.size, Math.min(3 * this.size, 150)) : this.topKeys(focus, this.size);
+    return links.filter(([, , q]) => weightOf(q) >= 0.005);
+  }
+
+  /** The page's address changed. What it said about this widget before is past: the reader may have moved on since. */
+  followAddress() {
+    const news = fromAddress(this.data.id);
+    this.set((news !== this.address && this.linkedState()) || {});
+    this.address = news;
+  }
+
+  /** The view that the page's address asks for, or null. */
   linkedState() {
     const match = /^l(\d+)\.h(\d+)(?:\.t(\d+))?\.(\w+)$/.exec(fromAddress(this.data.id) ?? "");
     if (!match) return null;
@@ -174,7 +208,12 @@ function headPanel(x) {
   const kind = el("p", { class: "bb-ae-kind" });
   const most = Math.log2(x.size).toFixed(1);
   const measures = [
-    ["entropy", "Entropy", (v) => `${v.toFixed(1)} of ${most} bits`, "How widely a token spreads its attention: 0 bits is one token only"],
+    [
+      "entropy",
+      "Entropy",
+      (v) => `${v.toFixed(1)} of ${most} bits`,
+      "How widely a token spreads its attention: 0 bits is one token only",
+    ],
     ["distance", "Mean distance", (v) => `${v.toFixed(1)} tokens`, "How far away the tokens looked at are"],
     ["cls", "On [CLS]", percent, "Mean weight on [CLS]"],
     ["sep", "On [SEP]", percent, "Mean weight on [SEP]"],
@@ -185,10 +224,20 @@ function headPanel(x) {
   const values = measures.map(() => el("dd"));
   const list = measures.map(([, label, , help], i) => el("div", { title: help }, el("dt", {}, label), values[i]));
   return {
-    node: el("div", { role: "group", class: "bb-ae-head", "aria-label": "The head" },
-      el("p", { class: "bb-ae-choice" },
-        el("label", { for: layer.id }, "Layer"), layer, el("label", { for: head.id }, "Head"), head),
-      kind, el("dl", {}, ...list)),
+    node: el(
+      "div",
+      { role: "group", class: "bb-ae-head", "aria-label": "The head" },
+      el(
+        "p",
+        { class: "bb-ae-choice" },
+        el("label", { for: layer.id }, "Layer"),
+        layer,
+        el("label", { for: head.id }, "Head"),
+        head,
+      ),
+      kind,
+      el("dl", {}, ...list),
+    ),
     draw() {
       layer.value = x.shown.layer;
       head.value = x.shown.head;
@@ -214,15 +263,25 @@ function readout(x) {
     return { name, fill, number, node: el("li", {}, name, el("span", { class: "bb-ae-track" }, fill), number) };
   });
   return {
-    node: el("div", { role: "group", class: "bb-ae-readout", "aria-label": "Where a token looks" },
+    node: el(
+      "div",
+      { role: "group", class: "bb-ae-readout", "aria-label": "Where a token looks" },
       el("div", { class: "bb-ae-title" }, title, el("span", { class: "bb-ae-steps" }, back, on)),
-      el("ol", {}, ...bars.map((bar) => bar.node)), rest),
+      el("ol", {}, ...bars.map((bar) => bar.node)),
+      rest,
+    ),
     draw() {
       const { focus, key } = x.shown;
       const links = focus == null ? strongest(x.bytes(), x.size, BARS) : x.topKeys(focus, BARS);
       if (focus == null) title.replaceChildren("Strongest links");
       else if (key == null) title.replaceChildren(x.named(focus, "bb-ae-from"), " looks at");
-      else title.replaceChildren(x.named(focus, "bb-ae-from"), " → ", x.named(key), ` ${percent(weightOf(x.row(focus)[key]))}`);
+      else
+        title.replaceChildren(
+          x.named(focus, "bb-ae-from"),
+          " → ",
+          x.named(key),
+          ` ${percent(weightOf(x.row(focus)[key]))}`,
+        );
       bars.forEach(({ node, name, fill, number }, n) => {
         node.hidden = n >= links.length;
         if (node.hidden) return;
@@ -240,7 +299,8 @@ function readout(x) {
       else {
         const shown = links.reduce((sum, [, , q]) => sum + weightOf(q), 0);
         const all = x.row(focus).reduce((sum, q) => sum + weightOf(q), 0);
-        rest.textContent = `The other ${others === 1 ? "token" : `${others} tokens`}: ${percent(Math.max(0, all - shown))}`;
+        const them = others === 1 ? "token" : `${others} tokens`;
+        rest.textContent = `The other ${them}: ${percent(Math.max(0, all - shown))}`;
       }
     },
   };
@@ -248,8 +308,18 @@ function readout(x) {
 
 function table(x) {
   const FULL = 20; // up to so many tokens the whole matrix makes a readable table
-  const holder = el("div", { class: "bb-ae-scroll", tabindex: 0, role: "group", "aria-label": "The weights as a table" });
-  const node = el("details", { class: "bb-ae-table", ontoggle: () => draw() }, el("summary", {}, "Show as a table"), holder);
+  const holder = el("div", {
+    class: "bb-ae-scroll",
+    tabindex: 0,
+    role: "group",
+    "aria-label": "The weights as a table",
+  });
+  const node = el(
+    "details",
+    { class: "bb-ae-table", ontoggle: () => draw() },
+    el("summary", {}, "Show as a table"),
+    holder,
+  );
   const head = (scope, text) => el("th", { scope }, text);
 
   function rowsOf({ focus }) {
@@ -261,19 +331,29 @@ function table(x) {
       const cells = (label, i) => [head("row", label), ...[...x.row(i)].map((q) => el("td", {}, percent(weightOf(q))))];
       return [["From \\ to", ...x.labels], x.labels.map(cells)];
     }
-    const cells = ([i, j, q]) => [head("row", `${x.labels[i]} (${i})`), el("td", {}, `${x.labels[j]} (${j})`), el("td", {}, percent(weightOf(q)))];
+    const cells = ([i, j, q]) => [
+      head("row", `${x.labels[i]} (${i})`),
+      el("td", {}, `${x.labels[j]} (${j})`),
+      el("td", {}, percent(weightOf(q))),
+    ];
     return [["From (position)", "To (position)", "Weight"], strongest(x.bytes(), x.size, 40).map(cells)];
   }
 
   function draw() {
     if (!node.open) return;
     const { layer, head: number, focus } = x.shown;
-    const what = focus != null ? `where “${x.labels[focus]}” looks` : x.size <= FULL ? "all weights" : "the strongest links";
+    const what =
+      focus != null ? `where “${x.labels[focus]}” looks` : x.size <= FULL ? "all weights" : "the strongest links";
     const [columns, rows] = rowsOf(x.shown);
-    holder.replaceChildren(el("table", {},
-      el("caption", {}, `Layer ${layer}, head ${number}: ${what}`),
-      el("thead", {}, el("tr", {}, ...columns.map((text) => head("col", text)))),
-      el("tbody", {}, ...rows.map((cells) => el("tr", {}, ...cells)))));
+    holder.replaceChildren(
+      el(
+        "table",
+        {},
+        el("caption", {}, `Layer ${layer}, head ${number}: ${what}`),
+        el("thead", {}, el("tr", {}, ...columns.map((text) => head("col", text)))),
+        el("tbody", {}, ...rows.map((cells) => el("tr", {}, ...cells))),
+      ),
+    );
   }
   return { node, draw };
 }
@@ -281,22 +361,39 @@ function table(x) {
 function footer(x) {
   const name = () => `${x.data.id}-layer${x.state.layer}-head${x.state.head}`;
   const save = (kind) => async () => {
-    const svg = drawPicture({ ...x.state, labels: x.labels, runs: x.runs, caption: x.data.caption, root: x.root,
-      scale: x.scale, bytes: x.bytes(x.state.layer, x.state.head), size: x.size,
-      links: x.state.focus === null ? strongest(x.bytes(), x.size, Math.min(3 * x.size, 150)) : x.topKeys(x.state.focus, x.size) });
+    const svg = drawPicture({
+      ...x.state,
+      labels: x.labels,
+      runs: x.runs,
+      caption: x.data.caption,
+      root: x.root,
+      scale: x.scale,
+      bytes: x.bytes(),
+      size: x.size,
+      links: x.links(),
+    });
     download(`${name()}.${kind}`, kind === "svg" ? new Blob([svg.text], { type: "image/svg+xml" }) : await toPng(svg));
   };
   const link = x.host.live ? null : el("a", {}, "Link to this view");
   return {
-    node: el("div", { class: "bb-ae-foot" },
-      el("p", {}, "Point to preview, click to keep, Esc to let go. Arrow keys move through heads and tokens. "
-        + "Layers, heads and positions count from 0."),
-      el("p", { class: "bb-ae-save" },
+    node: el(
+      "div",
+      { class: "bb-ae-foot" },
+      el("p", {}, HELP),
+      el(
+        "p",
+        { class: "bb-ae-save" },
         el("button", { type: "button", onclick: save("svg") }, "Save SVG"),
-        el("button", { type: "button", onclick: save("png") }, "Save PNG"), link)),
+        el("button", { type: "button", onclick: save("png") }, "Save PNG"),
+        link,
+      ),
+    ),
     draw() {
       const { layer, head, focus, view } = x.state;
-      link?.setAttribute("href", addressWith(x.data.id, `l${layer}.h${head}${focus === null ? "" : `.t${focus}`}.${view}`));
+      link?.setAttribute(
+        "href",
+        addressWith(x.data.id, `l${layer}.h${head}${focus === null ? "" : `.t${focus}`}.${view}`),
+      );
     },
   };
 }

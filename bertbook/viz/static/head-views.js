@@ -1,21 +1,28 @@
 // The explorer's two large parts: the thumbnails of every head, and one head as a matrix or as lines.
 import { el, bytesOf } from "./shared.js";
-import { weightOf, shade, percent, strongest } from "./weights.js";
+import { weightOf, shade, percent } from "./weights.js";
 
 export function overview(x) {
   const { layers, heads } = x.data;
   const canvas = el("canvas", { "aria-hidden": "true" });
   const cell = (layer, head) =>
-    el("div", { role: "gridcell", tabindex: -1, "aria-label": `Layer ${layer}, head ${head}. ${x.kind({ layer, head })}` });
+    el("div", {
+      role: "gridcell",
+      tabindex: -1,
+      "aria-label": `Layer ${layer}, head ${head}. ${x.kind({ layer, head })}`,
+    });
   const cells = Array.from({ length: layers }, (_, l) => Array.from({ length: heads }, (_, k) => cell(l, k)));
   const rows = cells.map((row) => el("div", { role: "row" }, ...row));
   const grid = el("div", { class: "bb-ae-heads", role: "grid", "aria-label": "Heads: one row a layer" }, ...rows);
   const numbers = (count) => Array.from({ length: count }, (_, i) => el("span", {}, String(i)));
-  const node = el("div", { class: "bb-ae-overview" },
+  const node = el(
+    "div",
+    { class: "bb-ae-overview" },
     el("span", { class: "bb-ae-axis-name", "aria-hidden": "true" }, "layer ↓  head →"),
     el("div", { class: "bb-ae-across", "aria-hidden": "true" }, ...numbers(heads)),
     el("div", { class: "bb-ae-down", "aria-hidden": "true" }, ...numbers(layers)),
-    el("div", { class: "bb-ae-sheet" }, canvas, grid));
+    el("div", { class: "bb-ae-sheet" }, canvas, grid),
+  );
 
   const place = new Map(cells.flatMap((row, layer) => row.map((cell, head) => [cell, { layer, head }])));
   const under = (event) => place.get(event.target);
@@ -25,8 +32,12 @@ export function overview(x) {
   grid.addEventListener("keydown", (e) => {
     const { layer, head } = x.state;
     const to = {
-      ArrowUp: [layer - 1, head], ArrowDown: [layer + 1, head], ArrowLeft: [layer, head - 1],
-      ArrowRight: [layer, head + 1], Home: [layer, 0], End: [layer, heads - 1],
+      ArrowUp: [layer - 1, head],
+      ArrowDown: [layer + 1, head],
+      ArrowLeft: [layer, head - 1],
+      ArrowRight: [layer, head + 1],
+      Home: [layer, 0],
+      End: [layer, heads - 1],
     }[e.key];
     if (!to) return;
     e.preventDefault();
@@ -78,7 +89,10 @@ export function overview(x) {
       if (painted !== wanted) paint();
       painted = wanted;
       const chosen = cells[x.state.layer][x.state.head];
-      for (const [cell, on] of [[current, false], [chosen, true]]) {
+      for (const [cell, on] of [
+        [current, false],
+        [chosen, true],
+      ]) {
         cell.setAttribute("aria-selected", on);
         cell.tabIndex = on ? 0 : -1;
       }
@@ -88,8 +102,8 @@ export function overview(x) {
 }
 
 /**
- * Draw a head of count × count weights as size × size pixels into `strip`, from column `left` on. Where several weights
- * fall on one pixel the largest shows, so that a thin strong line survives.
+ * Draw a head of count × count weights as size × size pixels into `strip`, from column `left` on. Where several
+ * weights fall on one pixel the largest shows, so that a thin strong line survives.
  */
 function shrink(bytes, count, size, scale, strip, left) {
   const pixels = new Uint32Array(strip.data.buffer);
@@ -99,7 +113,9 @@ function shrink(bytes, count, size, scale, strip, left) {
     for (let x = 0; x < size; x++) {
       let most = 0;
       for (let i = from[y]; i < to[y]; i++) {
-        for (let at = i * count + from[x]; at < i * count + to[x]; at++) if (bytes[at] > most) most = bytes[at];
+        for (let at = i * count + from[x]; at < i * count + to[x]; at++) {
+          if (bytes[at] > most) most = bytes[at];
+        }
       }
       pixels[y * strip.width + left + x] = scale[most];
     }
@@ -109,39 +125,78 @@ function shrink(bytes, count, size, scale, strip, left) {
 /** The tokens along one side of the picture, with a rail for each segment. */
 function axis(x, side, attributes, optionAttributes = () => ({})) {
   const items = x.labels.map((label, i) =>
-    el("li", { title: x.data.tokens[i], ...optionAttributes(i) }, el("span", { dir: "auto" }, label)));
+    el("li", { title: x.data.tokens[i], ...optionAttributes(i) }, el("span", { dir: "auto" }, label)),
+  );
   const list = el("ul", attributes, ...items);
-  const rails = x.runs.map(([start, end, name], n) => el("span",
-    { class: `bb-ae-rail bb-ae-rail-${n % 2}`, "aria-hidden": "true", style: `--start:${start};--count:${end - start}` }, name));
+  const rails = x.runs.map(([start, end, name], n) =>
+    el(
+      "span",
+      {
+        class: `bb-ae-rail bb-ae-rail-${n % 2}`,
+        "aria-hidden": "true",
+        style: `--start:${start};--count:${end - start}`,
+      },
+      name,
+    ),
+  );
   return { node: el("div", { class: `bb-ae-axis bb-ae-${side}` }, list, ...rails), list, items };
 }
 
 export function picture(x) {
   const uid = x.uid;
   const radio = (view, label) =>
-    el("label", {}, el("input", { type: "radio", name: `${uid}-view`, value: view, onchange: () => x.set({ view }) }), el("span", {}, label));
-  const views = el("fieldset", { class: "bb-ae-views" }, el("legend", { class: "bb-sr" }, "Show the head as"),
-    radio("matrix", "Matrix"), radio("lines", "Lines"));
+    el(
+      "label",
+      {},
+      el("input", { type: "radio", name: `${uid}-view`, value: view, onchange: () => x.set({ view }) }),
+      el("span", {}, label),
+    );
+  const views = el(
+    "fieldset",
+    { class: "bb-ae-views" },
+    el("legend", { class: "bb-sr" }, "Show the head as"),
+    radio("matrix", "Matrix"),
+    radio("lines", "Lines"),
+  );
   const ticks = [0, 0.05, 0.25, 0.5, 1].map((w) => el("span", { style: `left:${100 * shade(w)}%` }, `${100 * w}`));
   const ramp = el("canvas", { width: 256, height: 1 });
-  const legend = el("div", { class: "bb-ae-legend", role: "img", "aria-label": "Colour scale: weight from 0 to 100 percent" },
-    ramp, ...ticks, el("span", { class: "bb-ae-unit" }, "% of attention"));
+  const legend = el(
+    "div",
+    { class: "bb-ae-legend", role: "img", "aria-label": "Colour scale: weight from 0 to 100 percent" },
+    ramp,
+    ...ticks,
+    el("span", { class: "bb-ae-unit" }, "% of attention"),
+  );
 
-  const rows = axis(x, "rows",
-    { role: "listbox", tabindex: 0, "aria-label": "Token in focus" },
-    (i) => ({ role: "option", id: `${uid}-token-${i}`, "aria-selected": "false" }));
+  const rows = axis(x, "rows", { role: "listbox", tabindex: 0, "aria-label": "Token in focus" }, (i) => ({
+    role: "option",
+    id: `${uid}-token-${i}`,
+    "aria-selected": "false",
+  }));
   const top = axis(x, "top", { "aria-hidden": "true" });
   const right = axis(x, "right", { "aria-hidden": "true" });
   const canvas = el("canvas", { width: x.size, height: x.size });
   const marks = ["row", "column"].map((which) => el("div", { class: `bb-ae-mark bb-ae-mark-${which}` }));
-  const seams = x.runs.slice(1).flatMap(([start]) =>
-    ["row", "column"].map((which) => el("div", { class: `bb-ae-seam bb-ae-seam-${which}`, style: `--i:${start}` })));
+  const seams = x.runs
+    .slice(1)
+    .flatMap(([start]) =>
+      ["row", "column"].map((which) => el("div", { class: `bb-ae-seam bb-ae-seam-${which}`, style: `--i:${start}` })),
+    );
   const field = el("div", { class: "bb-ae-field", "aria-hidden": "true" }, canvas, ...seams, ...marks);
   const svg = el("svg", { class: "bb-ae-lines", "aria-hidden": "true" });
-  const corner = el("div", { class: "bb-ae-corner", "aria-hidden": "true" }, el("span", {}, "to →"), el("span", {}, "from ↓"));
+  const corner = el(
+    "div",
+    { class: "bb-ae-corner", "aria-hidden": "true" },
+    el("span", {}, "to →"),
+    el("span", {}, "from ↓"),
+  );
   const stage = el("div", { class: "bb-ae-stage" }, corner, top.node, rows.node, field, svg, right.node);
-  const node = el("div", { role: "group", class: "bb-ae-picture", "aria-label": "The head's weights" },
-    el("div", { class: "bb-ae-bar" }, views, legend), stage);
+  const node = el(
+    "div",
+    { role: "group", class: "bb-ae-picture", "aria-label": "The head's weights" },
+    el("div", { class: "bb-ae-bar" }, views, legend),
+    stage,
+  );
 
   // Where the pointer is: a token by its label, or a cell of the matrix.
   const indexOf = (axis, event) => axis.items.indexOf(event.target.closest("li"));
@@ -174,6 +229,7 @@ export function picture(x) {
       x.spoken.textContent = x.sentence();
     } else return;
     e.preventDefault();
+    rows.items[x.state.focus].scrollIntoView({ block: "nearest" }); // long texts scroll within the picture
   });
 
   const canvasText = el("canvas").getContext("2d");
@@ -184,15 +240,15 @@ export function picture(x) {
     const image = new ImageData(x.size, x.size);
     const pixels = new Uint32Array(image.data.buffer);
     x.bytes().forEach((q, at) => (pixels[at] = x.scale[q]));
-    canvas.getContext("2d", { willReadFrequently: true }).putImageData(image, 0, 0); // one pixel a weight; the style sheet scales it
+    // One pixel a weight; the style sheet scales it.
+    canvas.getContext("2d", { willReadFrequently: true }).putImageData(image, 0, 0);
     const strip = new ImageData(256, 1);
     new Uint32Array(strip.data.buffer).set(x.ramp);
     ramp.getContext("2d", { willReadFrequently: true }).putImageData(strip, 0, 0);
   }
 
-  function drawLines({ focus }) {
+  function drawLines() {
     const width = svg.clientWidth;
-    const links = focus == null ? strongest(x.bytes(), x.size, Math.min(3 * x.size, 150)) : x.topKeys(focus, x.size);
     const y = (i) => (i + 0.5) * cell;
     const path = ([i, j, q]) => {
       const weight = weightOf(q);
@@ -202,7 +258,7 @@ export function picture(x) {
         "stroke-opacity": Math.max(0.06, Math.sqrt(weight)).toFixed(2),
       });
     };
-    svg.replaceChildren(...links.filter(([, , q]) => weightOf(q) >= 0.005).map(path));
+    svg.replaceChildren(...x.links().map(path));
   }
 
   return {
@@ -237,7 +293,7 @@ export function picture(x) {
       const wanted = `${layer} ${head} ${x.palette}`;
       if (painted !== wanted) paintMatrix();
       painted = wanted;
-      if (view === "lines") drawLines(x.shown);
+      if (view === "lines") drawLines();
       rows.items.forEach((item, i) => {
         item.classList.toggle("bb-ae-on", i === focus);
         item.setAttribute("aria-selected", i === x.state.focus);

@@ -122,11 +122,19 @@ function fromOklab([L, a, b]) {
 }
 
 // A page's fragment is a list name=value joined by "&", one entry a widget: several can be linked at once.
-const entries = () => location.hash.slice(1).split("&").filter((entry) => /^[A-Za-z][\w-]*=/.test(entry));
+const entries = () =>
+  location.hash
+    .slice(1)
+    .split("&")
+    .filter((entry) => /^[A-Za-z][\w-]*=/.test(entry));
 
 /** What the page's address says about the widget `id`, or null. */
 export function fromAddress(id) {
-  return entries().find((entry) => entry.startsWith(`${id}=`))?.slice(id.length + 1) ?? null;
+  return (
+    entries()
+      .find((entry) => entry.startsWith(`${id}=`))
+      ?.slice(id.length + 1) ?? null
+  );
 }
 
 /** The fragment that keeps what the address says about other widgets and says `value` about this one. */

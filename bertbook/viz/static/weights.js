@@ -28,7 +28,8 @@ export function segmentRuns(segments) {
   if (new Set(segments).size < 2) return [];
   const runs = [];
   segments.forEach((segment, i) => {
-    if (i === 0 || segment !== segments[i - 1]) runs.push([i, i, segment < 26 ? String.fromCharCode(65 + segment) : segment]);
+    if (i === 0 || segment !== segments[i - 1])
+      runs.push([i, i, segment < 26 ? String.fromCharCode(65 + segment) : segment]);
     runs.at(-1)[1] = i + 1;
   });
   return runs;
@@ -39,7 +40,7 @@ export function strongest(bytes, size, count) {
   const howMany = new Uint32Array(256);
   for (const q of bytes) howMany[q]++;
   let least = 255;
-  for (let sum = howMany[255]; sum < count && least > 1; ) sum += howMany[--least];
+  for (let sum = howMany[255]; sum < count && least > 1;) sum += howMany[--least];
   const found = [];
   bytes.forEach((q, at) => q >= least && found.push([Math.floor(at / size), at % size, q]));
   return found.sort((a, b) => b[2] - a[2]).slice(0, count);
