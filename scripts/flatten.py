@@ -62,7 +62,7 @@ class Flattener:
             edits += found
         for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
             text = text[: edit.start] + edit.text + text[edit.end :]
-        return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
+        return text.strip("\n")
 
     def _block(self, token: Token, text: str, start: int, end: int) -> Iterator[Edit]:
         directive = directive_of(token)
@@ -72,19 +72,21 @@ class Flattener:
                 raise FlattenError(
                     f"directive {directive[0]!r} behind {prefix.strip()!r}; start it on a line of its own"
                 )
-            plain = self._directive(*directive, token.content)
-            yield Edit(start, end, "".join(f"{prefix}{line}".rstrip() + "\n" for line in plain.splitlines()))
+            plain = self._directive(*directive, token.content).strip("\n")
+            lines = [f"{prefix}{line}".rstrip() + "\n" for line in plain.splitlines()]
+            apart = "" if text[end : end + 1] in ("", "\n") else "\n"  # Markdown blocks need a blank line between
+            yield Edit(start, end, "".join(lines) + apart)
         elif token.type == "myst_target":
             yield Edit(start, end, f'<a name="{token.content}"></a>\n\n')
         elif token.type == "myst_line_comment":
-            yield Edit(start, end, "")
+            yield Edit(start, end + (text[end : end + 1] == "\n"), "")
         elif token.type == "math_block_label":
-            yield Edit(start, end, self._display(token.content, token.info))
+            yield Edit(start, end, self._display(token.content, token.info) + "\n")
         elif token.type == "html_block":
             check_html(token.content)
         elif token.type == "dt_open":
-            yield Edit(start, start, "**")
-            yield Edit(end - len(text[start:end]) + len(text[start:end].rstrip()), end, "**\n\n")
+            term, _, _ = text[start:].partition("\n")
+            yield Edit(start, start + len(term) + 1, f"**{term}**\n\n")
         elif token.type == "dd_open":
             yield Edit(text.index(":", start), text.index(":", start) + 1, "-")
         elif token.type == "fence":
@@ -148,9 +150,9 @@ class Flattener:
 
     def _display(self, formula: str, label: str) -> str:
         if not label:
-            return f"$$\n{formula.strip()}\n$$\n"
+            return f"$$\n{formula.strip()}\n$$"
         number = self.inline.page.targets[label].strip("()")
-        return f'<a name="{label}"></a>\n\n$$\n{formula.strip()} \\tag{{{number}}}\n$$\n'
+        return f'<a name="{label}"></a>\n\n$$\n{formula.strip()} \\tag{{{number}}}\n$$'
 
     def _table(self, parsed: DirectiveParsingResult) -> str:
         caption = f"{self._nested(parsed.arguments[0])}\n\n" if parsed.arguments else ""
@@ -160,7 +162,7 @@ class Flattener:
         return self._body(parsed.body)
 
     def _tab(self, parsed: DirectiveParsingResult) -> str:
-        return f"**{self._nested(parsed.arguments[0])}**\n\n{self._body(parsed.body)}\n"
+        return f"**{self._nested(parsed.arguments[0])}**\n\n{self._body(parsed.body)}"
 
     def _aside(self, parsed: DirectiveParsingResult) -> str:
         return self._quote(self._nested(parsed.arguments[0]) if parsed.arguments else "Aside", parsed.body)

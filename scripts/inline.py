@@ -4,6 +4,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from markdown_it.token import Token
 from pages import Book, FlattenError, Page
@@ -12,7 +13,7 @@ from repository import Repository
 
 _TITLED = re.compile(r"^(?P<title>.+?)\s*<(?P<target>[^<>]+)>$", re.DOTALL)
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]*:")
-_HTML_ADDRESS = re.compile(r"""\b(?:src|href)\s*=\s*["']?(?!https?:|data:|mailto:|#)""")
+_HTML_ADDRESS = re.compile(r"""\b(?:src|href)\s*=\s*["']?([^"'\s>]+)""")
 _PLAIN = {
     "text", "softbreak", "hardbreak", "em_open", "em_close", "strong_open", "strong_close", "link_open",
 }  # fmt: skip
@@ -76,12 +77,12 @@ class Inline:
             href = str(opened.pop().attrs["href"])
             target, words_for_it = self.link(href)
             text = f"{words_for_it}]({target})" if empty else f"]({target})"
-            return ("", None) if target == href else (rf"\]\(\s*<?{re.escape(href)}>?\s*\)", text)
+            return ("", None) if target == href else (rf"\]\(\s*<?{_either(href)}>?\s*\)", text)
         if token.type == "image":
             href = str(token.attrs["src"])
             if not token.content.strip():
                 raise FlattenError(f"picture {href!r} has no alternative text")
-            return rf"\]\(\s*<?{re.escape(href)}>?", f"]({self.picture(href)}"
+            return rf"\]\(\s*<?{_either(href)}>?", f"]({self.picture(unquote(href))}"
         if token.type == "html_inline":
             check_html(token.content)
             return re.escape(token.content), None
@@ -112,7 +113,7 @@ class Inline:
         """Where a link goes from a notebook, and the words for it where it has none of its own."""
         if _SCHEME.match(href):
             return href, ""
-        path, _, label = href.partition("#")
+        path, _, label = unquote(href).partition("#")
         if not path:
             page, words = self.book.find(label)
             return self._address(page, label), words
@@ -149,7 +150,12 @@ class Inline:
         return self.repository.page(page.shown)
 
 
+def _either(href: str) -> str:
+    """A pattern for an address as the parser gives it (%20) or as the author wrote it (a space)."""
+    return f"(?:{re.escape(href)}|{re.escape(unquote(href))})"
+
+
 def check_html(html: str) -> None:
     """Raw HTML passes as it is, so its addresses must be absolute already."""
-    if _HTML_ADDRESS.search(html):
+    if any(not _SCHEME.match(address) and address[0] != "#" for address in _HTML_ADDRESS.findall(html)):
         raise FlattenError(f"relative address in HTML: {html.strip()!r}; use Markdown, or an absolute address")
