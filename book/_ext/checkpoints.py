@@ -1,10 +1,11 @@
 """Trained weights are fetched before the chapters run: a progress bar belongs in the terminal, not in a page."""
 
-from bertbook.fetch import FetchError
-from bertbook.pretrained import CHECKPOINTS, locate
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.typing import ExtensionMetadata
+
+from bertbook.fetch import FetchError
+from bertbook.pretrained import CHECKPOINTS, locate
 
 
 def _fetch(app: Sphinx) -> None:
