@@ -19,12 +19,12 @@ def scaled_dot_product_attention(
     """softmax(Q Kᵀ / √d) V, written out (Vaswani et al. 2017, section 3.2.1).
 
     Args:
-        mask: True where a query may look at a key; any shape that broadcasts to (*B, S, T).
-        dropout: share of the weights set to zero; the rest grow, to keep the expected sum.
+        mask: True where a query may look at a key; broadcasts to (*B, S, T).
+        dropout: share of the weights set to zero; the others grow to make up for it.
 
     Returns:
-        The mixed values, and the weights that mixed them. Each row of weights sums to 1
-        (before dropout), or is all zeros where every key is masked.
+        The mixed values, and the weights that mixed them. Each row of weights sums
+        to 1 (before dropout), or is all zeros where every key is masked.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (*B, S, T)
     if mask is not None:
@@ -37,7 +37,7 @@ def scaled_dot_product_attention(
 
 
 class SelfAttention(nn.Module):
-    """h heads of size d = H / h side by side; then W_O mixes them (section 3.2.2)."""
+    """h heads of size d = H / h side by side, then W_O mixes them (section 3.2.2)."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -54,10 +54,10 @@ class SelfAttention(nn.Module):
         mask: Bool[Tensor, "B 1 #S S"] | None = None,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "B S H"], Float[Tensor, "B h S S"] | None]:
-        """Let every token gather from every token that ``mask`` allows (True: may be looked at).
+        """Let every token gather from those that ``mask`` allows (True: may be looked at).
 
         ``need_weights`` takes the readable path and returns its weights too. Otherwise
-        PyTorch's fused kernel does the same without ever storing the S × S weights.
+        PyTorch's fused kernel does the same and never stores the S × S weights.
         """
         query = self._split(self.query(hidden))  # (B, h, S, d)
         key = self._split(self.key(hidden))  # (B, h, S, d)
