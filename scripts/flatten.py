@@ -48,7 +48,7 @@ class Flattener:
         edits: list[Edit] = []
         cursor = 0
         for token in tokens:
-            start, end = (offsets[line] for line in token.map or (0, 0))
+            start, end = (offsets[number] for number in token.map or (0, 0))
             try:
                 if token.type == "inline":
                     found = list(self.inline.edits(token.children or [], text, max(start, cursor), end))
@@ -121,8 +121,7 @@ class Flattener:
         return self._quote(self._nested(parsed.arguments[0]), parsed.body)
 
     def _details(self, parsed: DirectiveParsingResult) -> str:
-        title = self._nested(parsed.arguments[0]) if parsed.arguments else "Show"
-        summary = self.parser.renderInline(title)
+        summary = self.parser.renderInline(self._nested(parsed.arguments[0]))
         return f"<details>\n<summary>{summary}</summary>\n\n{self._body(parsed.body)}\n\n</details>"
 
     def _definition(self, parsed: DirectiveParsingResult) -> str:
@@ -164,9 +163,6 @@ class Flattener:
     def _tab(self, parsed: DirectiveParsingResult) -> str:
         return f"**{self._nested(parsed.arguments[0])}**\n\n{self._body(parsed.body)}"
 
-    def _aside(self, parsed: DirectiveParsingResult) -> str:
-        return self._quote(self._nested(parsed.arguments[0]) if parsed.arguments else "Aside", parsed.body)
-
     def _contents(self, parsed: DirectiveParsingResult) -> str:
         others = [page for page in self.inline.book.pages.values() if page is not self.inline.page]
         return "\n".join(f"- [{page.title}]({self.inline.repository.page(page.shown)})" for page in others)
@@ -183,21 +179,17 @@ class Flattener:
     _HANDLERS: ClassVar[dict[str, tuple[type[Directive], _Handler]]] = {
         "admonition": (WithArgument, _admonition),
         "bibliography": (WithArgument, _bibliography),
-        "code": (WithArgument, _code_block),
         "code-block": (WithArgument, _code_block),
         "definition": (WithArgument, _definition),
         "dropdown": (WithArgument, _details),
         "figure": (WithArgument, _figure),
         "image": (WithArgument, _figure),
         "literalinclude": (LiteralInclude, _literalinclude),
-        "margin": (WithArgument, _aside),
         "math": (WithoutArgument, _math),
-        "sidebar": (WithArgument, _aside),
         "tab-item": (WithArgument, _tab),
         "tab-set": (WithArgument, _transparent),
         "table": (WithArgument, _table),
         "tableofcontents": (WithArgument, _contents),
-        "toggle": (WithArgument, _details),
     }
 
 

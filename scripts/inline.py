@@ -66,6 +66,7 @@ class Inline:
     def _rewrite(self, token: Token, opened: list[Token], empty: bool) -> tuple[str, str | None]:
         """The pattern that finds the token in the source, and its new text (None: leave it)."""
         words = r"\s+(?:>\s*)*".join(re.escape(word) for word in token.content.split())
+        words = words.replace(r"\|", r"\\?\|")  # escaped inside a table
         if token.type == "code_inline":
             return rf"(`+)\s*{words}\s*\1", None
         if token.type in ("math_inline", "math_inline_double"):
@@ -95,6 +96,8 @@ class Inline:
         if name in ("cite", "cite:p", "cite:t"):
             return self.references.cite(content, textual=name == "cite:t")
         if name in ("ref", "numref", "eq"):
+            if name == "numref" and re.search(r"%s|\{(?:number|name)\}", title or ""):
+                raise FlattenError(f"numref with a placeholder: {content!r}; a notebook has no numbers, give it words")
             page, words = self.book.find(target)
             return f"[{title or words}]({self._address(page, target)})"
         if name == "doc":

@@ -45,7 +45,9 @@ def make(book: Book, page: Page) -> str:
     source = read_myst_markdown_notebook(page.text, config=myst_config(book.config), add_source_map=True)
     cells: list[NotebookNode] = []
     for line, cell in zip(source.metadata["source_map"], source.cells, strict=True):
-        if cell.cell_type != "markdown":
+        if cell.cell_type == "raw":
+            raise FlattenError(f"{page.path}:{line}: a raw cell shows raw on Colab; write Markdown or code")
+        if cell.cell_type == "code":
             cells.append(new_code_cell(cell.source, metadata=cell.metadata))
             continue
         if plain := flattener.flatten(cell.source, line + 1):

@@ -162,6 +162,11 @@ FLATTENED = {
         "{cite}`two`\n\n```{bibliography}\n:filter: docname in docnames\n```",
         "([Gauss and von Neumann, 1945](https://doi.org/10.1/x))\n\n- Carl Gauss and John von Neumann\\.",
     ),
+    "bar in a table": ("| a |\n|---|\n| `x \\| y` {sub}`1` |", "| a |\n|---|\n| `x \\| y` <sub>1</sub> |"),
+    "numref": (
+        "```{figure} assets/a b.png\n:alt: x\n:name: fig\n\nWho looks\n```\n\n{numref}`fig`",
+        f'<a name="fig"></a>\n\n![x]({SITE}/raw/trunk/book/assets/a%20b.png)\n\nWho looks\n\n[Who looks](#fig)',
+    ),
     "small roles": ("{sub}`2` {sup}`3` {kbd}`Esc` {math}`x^2`", "<sub>2</sub> <sup>3</sup> <kbd>Esc</kbd> $x^2$"),
     "role after its own picture in code": ("`{sub}`2`` and {sub}`2`", "`{sub}`2`` and <sub>2</sub>"),
     "role over two lines": (
@@ -191,6 +196,7 @@ REFUSED = {
     "picture without words": ("![](<assets/a b.png>)", "has no alternative text"),
     "figure without words": ("```{figure} assets/a b.png\n```", "has no alternative text"),
     "definition": ("```{definition} bertbook.nothing\n```", "there is no 'bertbook.nothing'"),
+    "numbered figure": ("{numref}`Figure %s <far>`", "a notebook has no numbers, give it words"),
     "footnote": ("a[^1]\n\n[^1]: note", "no plain Markdown for"),
     "relative html": ('<img src="x.png">', "relative address in HTML"),
     "relative html inside": ('so <img src="x.png"> so', "relative address in HTML"),

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-from pages import Book
+from pages import Book, FlattenError
 
 from tests.built_book import ROOT
 
@@ -89,6 +89,36 @@ def test_the_command_in_a_fresh_process_agrees() -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
+def small_page(tmp_path: Path, text: str) -> list[NotebookNode]:
+    """The cells made of a page ``text`` under the book's own configuration."""
+    (tmp_path / "book").mkdir()
+    (tmp_path / "_config.yml").write_text((ROOT / "_config.yml").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: book/page\n", encoding="utf-8")
+    (tmp_path / "book" / "references.bib").write_text("", encoding="utf-8")
+    (tmp_path / "book" / "page.md").write_text(f"---\nfile_format: mystnb\n---\n{text}", encoding="utf-8")
+    (made,) = notebooks.make_all(tmp_path).values()
+    return list(nbformat.reads(made, as_version=4).cells)
+
+
+def test_a_label_above_the_title_stays_there(tmp_path: Path) -> None:
+    title, _, rest = small_page(tmp_path, "(top)=\n# Page\n\nFirst.\n\nSecond.\n")
+    assert title.source.startswith('<a name="top"></a>\n\n# Page\n\n*From the book')
+    assert rest.source == "First.\n\nSecond."
+
+
+def test_tags_stay_and_equal_cells_have_ids_of_their_own(tmp_path: Path) -> None:
+    cell = "```{code-cell} ipython3\n:tags: [hide-input]\n\n1\n```\n"
+    _, _, first, second = small_page(tmp_path, f"# Page\n\n{cell}\n{cell}")
+    assert first.source == second.source == "1"
+    assert first.metadata.tags == ["hide-input"]
+    assert first.id != second.id
+
+
+def test_a_raw_cell_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FlattenError, match=r"book/page\.md:6: a raw cell"):
+        small_page(tmp_path, "# Page\n\n```{raw-cell}\nx\n```\n")
+
+
 def test_cell_ids_survive_an_edit_elsewhere() -> None:
     book = Book.read(ROOT)
     page = book.pages["book/attention.md"]
@@ -123,7 +153,9 @@ class TestNotebook:
 
     def test_has_the_chapter_s_cells(self, file: Path) -> None:
         chapter = (ROOT / "book" / f"{file.stem}.md").read_text(encoding="utf-8")
-        cells = re.findall(r"^```\{code-cell\}[^\n]*\n(?::[^\n]*\n)*\n?(.*?)^```$", chapter, flags=re.DOTALL | re.MULTILINE)
+        cells = re.findall(
+            r"^```\{code-cell\}[^\n]*\n(?::[^\n]*\n)*\n?(.*?)^```$", chapter, flags=re.DOTALL | re.MULTILINE
+        )
         code = [cell.source for cell in read(file).cells if cell.cell_type == "code"]
         assert [cell.strip() for cell in cells] == [cell.strip() for cell in code[1:]]
 
