@@ -34,6 +34,15 @@ class BertConfig:
         initializer_range: standard deviation of the truncated normal that weights start from.
         layer_norm_eps: added to the variance in LayerNorm.
         pad_token_id: id of [PAD].
+        classifier_dropout: dropout before a classifier; ``hidden_dropout_prob`` when not given.
+        id2label: the names of the labels, 0 to their number − 1, for heads that classify.
+        crf: token classification ends in a CRF.
+        position_embedding_type: ``"absolute"``, a learned table as BERT has it, or ``"sinusoidal"``, the
+            Transformer's sin/cos, which has no last position.
+        position_offset: number of the first position: 0; RoBERTa counts from ``pad_token_id + 1``.
+        norm_first: LayerNorm before each sub-layer ("pre-norm") instead of after it.
+        embedding_size: E, columns of the tables where it is not H (ALBERT's factorised embeddings).
+        share_layers: one layer, run L times (ALBERT).
 
     Raises:
         ValueError: a size is impossible; the message names the field, the value and what is allowed.
@@ -52,6 +61,14 @@ class BertConfig:
     initializer_range: float = 0.02
     layer_norm_eps: float = 1e-12
     pad_token_id: int = 0
+    classifier_dropout: float | None = None
+    id2label: Mapping[int, str] | None = None
+    crf: bool = False
+    position_embedding_type: str = "absolute"
+    position_offset: int = 0
+    norm_first: bool = False
+    embedding_size: int | None = None
+    share_layers: bool = False
 
     def __post_init__(self) -> None:
         for name in (
@@ -93,6 +110,23 @@ class BertConfig:
     def head_size(self) -> int:
         """d = H / h, the numbers that one head works on: 64 in every published BERT but the smallest."""
         return self.hidden_size // self.num_attention_heads
+
+    @property
+    def embedding_width(self) -> int:
+        """E, columns of the embedding tables: H unless ``embedding_size`` says otherwise."""
+        return self.hidden_size if self.embedding_size is None else self.embedding_size
+
+    @property
+    def max_length(self) -> int | None:
+        """The longest sequence, in tokens; None where positions are computed and never end."""
+        if self.position_embedding_type == "sinusoidal":
+            return None
+        return self.max_position_embeddings - self.position_offset
+
+    @property
+    def num_labels(self) -> int:
+        """How many labels the heads that classify tell apart; 2 when none are named."""
+        return 2 if self.id2label is None else len(self.id2label)
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:

@@ -22,7 +22,7 @@ class BertOutput:
     """
 
     last_hidden_state: Float[Tensor, "B S H"]
-    pooler_output: Float[Tensor, "B H"]
+    pooler_output: Float[Tensor, "B H"] | None = None  # None: the model has no pooler
     hidden_states: tuple[Float[Tensor, "B S H"], ...] | None = None
     attentions: tuple[Float[Tensor, "B h S S"], ...] | None = None
 
@@ -39,16 +39,24 @@ class Pooler(nn.Module):
 
 
 class Bert(nn.Module):
-    """The encoder that every BERT shares. ``Bert(BertConfig())`` is bert-base with fresh weights."""
+    """The encoder that every BERT shares. ``Bert(BertConfig())`` is bert-base with fresh weights.
 
-    def __init__(self, config: BertConfig) -> None:
+    Args:
+        pooler: False leaves the pooler out, for heads that never use it.
+    """
+
+    def __init__(self, config: BertConfig, *, pooler: bool = True) -> None:
         super().__init__()
         self.config = config
         self.name = ""  # set by load_pretrained; used in captions
         self.embeddings = Embeddings(config)
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_hidden_layers))
-        self.pooler = Pooler(config)
-        self.apply(self._initialise)
+        # ALBERT runs one and the same layer L times (Lan et al. 2020, section 3.1).
+        count = 1 if config.share_layers else config.num_hidden_layers
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(count))
+        # Pre-norm layers leave their sum as it is; one LayerNorm closes the stack.
+        self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps) if config.norm_first else nn.Identity()
+        self.pooler = Pooler(config) if pooler else None
+        initialise(self, config)
 
     def forward(
         self,
@@ -83,23 +91,30 @@ class Bert(nn.Module):
         hidden = self.embeddings(input_ids, token_type_ids)  # (B, S, H)
         hidden_states = [hidden]
         attentions = []
-        for layer in self.layers:
+        for index in range(self.config.num_hidden_layers):
+            layer = self.layers[index % len(self.layers)]
             hidden, weights = layer(hidden, mask, output_attentions)
             if output_hidden_states:
                 hidden_states.append(hidden)
             if output_attentions:
                 attentions.append(weights)
+        hidden = self.norm(hidden)
         return BertOutput(
             last_hidden_state=hidden,
-            pooler_output=self.pooler(hidden),
+            pooler_output=None if self.pooler is None else self.pooler(hidden),
             hidden_states=tuple(hidden_states) if output_hidden_states else None,
             attentions=tuple(attentions) if output_attentions else None,
         )
 
-    def _initialise(self, module: nn.Module) -> None:
-        """Truncated normal for matrices, zeros for biases; LayerNorm starts as the identity by itself."""
-        if isinstance(module, nn.Linear | nn.Embedding):
-            std = self.config.initializer_range
-            nn.init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
-        if isinstance(module, nn.Linear):
-            nn.init.zeros_(module.bias)
+
+def initialise(module: nn.Module, config: BertConfig) -> None:
+    """Fresh weights: truncated normal for matrices and tables, zeros for biases (Devlin et al. 2019, released code).
+
+    LayerNorm starts as the identity by itself.
+    """
+    std = config.initializer_range
+    for part in module.modules():
+        if isinstance(part, nn.Linear | nn.Embedding):
+            nn.init.trunc_normal_(part.weight, std=std, a=-2 * std, b=2 * std)
+        if isinstance(part, nn.Linear) and part.bias is not None:
+            nn.init.zeros_(part.bias)

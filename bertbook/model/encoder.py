@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from bertbook.config import BertConfig
-from bertbook.model.attention import SelfAttention
+from bertbook.model.attention import MultiHeadAttention
 
 ACTIVATION: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,  # the exact one, with erf: what the published weights were trained with
@@ -31,11 +31,16 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Attention, then feed-forward; after each: dropout, add what came in, LayerNorm ("post-norm")."""
+    """Attention, then feed-forward; each behind a residual connection, with dropout and LayerNorm.
+
+    BERT normalises after adding ("post-norm", as Vaswani et al. 2017 had it). ``norm_first``
+    normalises what goes into each sub-layer instead ("pre-norm", Xiong et al. 2020).
+    """
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
-        self.attention = SelfAttention(config)
+        self.norm_first = config.norm_first
+        self.attention = MultiHeadAttention(config)
         self.attention_norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.feed_forward = FeedForward(config)
         self.feed_forward_norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
@@ -44,10 +49,15 @@ class EncoderLayer(nn.Module):
     def forward(
         self,
         hidden: Float[Tensor, "B S H"],
-        mask: Bool[Tensor, "B 1 #S S"] | None = None,
+        mask: Bool[Tensor, "#B 1 #S S"] | None = None,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "B S H"], Float[Tensor, "B h S S"] | None]:
-        mixed, weights = self.attention(hidden, mask, need_weights)
-        hidden = self.attention_norm(hidden + self.dropout(mixed))
-        hidden = self.feed_forward_norm(hidden + self.dropout(self.feed_forward(hidden)))
+        if self.norm_first:
+            mixed, weights = self.attention(self.attention_norm(hidden), mask, need_weights)
+            hidden = hidden + self.dropout(mixed)
+            hidden = hidden + self.dropout(self.feed_forward(self.feed_forward_norm(hidden)))
+        else:
+            mixed, weights = self.attention(hidden, mask, need_weights)
+            hidden = self.attention_norm(hidden + self.dropout(mixed))
+            hidden = self.feed_forward_norm(hidden + self.dropout(self.feed_forward(hidden)))
         return hidden, weights

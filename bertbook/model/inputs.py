@@ -5,6 +5,8 @@ from torch import Tensor
 
 from bertbook.config import BertConfig
 
+IGNORED = -100  # the label that says "no label here", as in PyTorch's cross-entropy
+
 
 def check_inputs(config: BertConfig, input_ids: object, token_type_ids: object, attention_mask: object) -> None:
     """Raise one error that says what was given, what is allowed and what to do.
@@ -22,10 +24,10 @@ def check_inputs(config: BertConfig, input_ids: object, token_type_ids: object, 
     batch, length = input_ids.shape
     if batch == 0 or length == 0:
         raise ValueError(f"input_ids of shape {(batch, length)}: the batch is empty; there is nothing to run")
-    if length > config.max_position_embeddings:
+    if config.max_length is not None and length > config.max_length:
         raise ValueError(
-            f"sequence of {length} tokens; this model has {config.max_position_embeddings} positions; "
-            f"pass max_length={config.max_position_embeddings} to the tokenizer, or split the text"
+            f"sequence of {length} tokens; this model has {config.max_length} positions; "
+            f"pass max_length={config.max_length} to the tokenizer, or split the text"
         )
     _check_range("input_ids", input_ids, config.vocab_size, "a row of the token table (vocab_size)")
     if token_type_ids is not None:
@@ -58,3 +60,21 @@ def _check_range(name: str, given: Tensor, limit: int, meaning: str) -> None:
     low, high = (int(x) for x in torch.stack(given.aminmax()))  # one wait for the device, not two
     if low < 0 or high >= limit:
         raise ValueError(f"{name} from {low} to {high}: each must be from 0 to {limit - 1}, {meaning}")
+
+
+def check_labels(name: str, labels: object, shape: tuple[int, ...], count: int) -> None:
+    """Labels must be whole numbers from 0 to ``count`` − 1, or −100 for "no label here"; of this shape.
+
+    Raises:
+        TypeError, ValueError: what was given, what is allowed.
+    """
+    given = _tensor(name, labels)
+    if tuple(given.shape) != shape:
+        raise ValueError(f"{name} of shape {tuple(given.shape)}: expected {shape}")
+    if given.dtype not in (torch.int64, torch.int32):
+        raise ValueError(f"{name} of type {given.dtype}: expected torch.int64; pass {name}.long()")
+    wrong = given[(given != IGNORED) & ((given < 0) | (given >= count))]
+    if wrong.numel():
+        raise ValueError(
+            f"{name} holds {int(wrong[0])}: each must be from 0 to {count - 1}, or {IGNORED} where there is no label"
+        )
