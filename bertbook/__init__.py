@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bertbook.model.bert import Bert as Bert
     from bertbook.model.bert import BertOutput as BertOutput
     from bertbook.model.capture import record_attention as record_attention
+    from bertbook.model.crf import LinearChainCRF as LinearChainCRF
     from bertbook.pretrained import load_pretrained as load_pretrained
     from bertbook.pretrained import save_pretrained as save_pretrained
     from bertbook.records import AttentionRecord as AttentionRecord
@@ -26,6 +27,7 @@ _PUBLIC = {
     "Bert": "bertbook.model.bert",
     "BertConfig": "bertbook.config",
     "BertOutput": "bertbook.model.bert",
+    "LinearChainCRF": "bertbook.model.crf",
     "Tokenizer": "bertbook.text.tokenizer",
     "load_pretrained": "bertbook.pretrained",
     "record_attention": "bertbook.model.capture",
