@@ -24,10 +24,10 @@ class LinearChainCRF(nn.Module):
 
         score(x, y) = start[y₁] + Σₜ emissions[t, yₜ] + Σₜ transitions[yₜ₋₁, yₜ] + end[yₙ]
 
-    It starts with every score of its own at 0: each tag by itself, which is the linear layer with softmax.
+    Its own scores start at 0: each tag by itself, which is the linear layer with softmax.
 
-    A chain needs no position but its own: labels of -100 and a mask of 0, wherever they are ([CLS], [SEP], padding,
-    the later pieces of a word), are stepped over, and the tags to the left and right of them are neighbours.
+    The chain of a row is its labelled positions. Those with label -100, or mask 0, are stepped over wherever they are
+    ([CLS], [SEP], padding, the later pieces of a word): the tags on either side of them are neighbours.
     A row without any chain position has one path, the empty one: its score and its log-likelihood are 0.
 
     Sums run in float32, or in float64 where the emissions or the parameters are; gradients come in the type given.

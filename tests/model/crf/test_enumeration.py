@@ -14,7 +14,9 @@ from bertbook import LinearChainCRF
 from bertbook.model.tag_schemes import TagConstraints, tag_constraints
 from tests.model.crf.enumeration import Scored, all_paths, log_z, marginals, random_crf, score_of
 
-NEAR = {"rel": 1e-10, "abs": 1e-10}
+
+def near(expected: object) -> object:
+    return pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
 class Drawn(NamedTuple):
@@ -59,15 +61,15 @@ def make(drawn: Drawn) -> tuple[LinearChainCRF, Tensor, Tensor, list[list[Scored
 @given(problems())
 def test_everything(drawn: Drawn) -> None:
     crf, emissions, mask, paths = make(drawn)
-    assert crf.log_partition(emissions, mask).tolist() == pytest.approx([log_z(row) for row in paths], **NEAR)
+    assert crf.log_partition(emissions, mask).tolist() == near([log_z(row) for row in paths])
     got = crf.marginals(emissions, mask)
     for row, table in zip(got.tolist(), paths, strict=True):
         expected = marginals(table, crf.num_tags)
-        assert [x for scores in row for x in scores] == pytest.approx([x for xs in expected for x in xs], **NEAR)
+        assert [x for scores in row for x in scores] == near([x for xs in expected for x in xs])
     best, scores = crf.viterbi(emissions, mask)
     for path, score, row in zip(best.tolist(), scores.tolist(), paths, strict=True):
-        assert score == pytest.approx(row[0].score, **NEAR)
-        assert dict(row)[tuple(path)] == pytest.approx(score, **NEAR)  # an allowed path, as good as the best
+        assert score == near(row[0].score)
+        assert dict(row)[tuple(path)] == near(score)  # an allowed path, as good as the best
 
 
 @given(problems(), st.integers(1, 40))
@@ -77,11 +79,11 @@ def test_k_best(drawn: Drawn, k: int) -> None:
     assert len(found) == len(paths)
     for row, expected in zip(found, paths, strict=True):
         # Ties may come in any order: the scores must be those of the list, the paths distinct and truly so scored.
-        assert [score for _, score in row] == pytest.approx([x.score for x in expected[:k]], **NEAR)
+        assert [score for _, score in row] == near([x.score for x in expected[:k]])
         distinct = {tuple(path.tolist()) for path, _ in row}
         assert len(distinct) == len(row)
         for path, score in row:
-            assert dict(expected)[tuple(path.tolist())] == pytest.approx(score, **NEAR)
+            assert dict(expected)[tuple(path.tolist())] == near(score)
 
 
 @given(problems(), st.randoms(use_true_random=False))
@@ -91,8 +93,8 @@ def test_likelihood(drawn: Drawn, random: Random) -> None:
     gold = [random.choice(row) for row in paths]
     labels = torch.tensor([path for path, _ in gold])
     expected = [score - log_z(row) for (_, score), row in zip(gold, paths, strict=True)]
-    assert crf.log_likelihood(emissions, labels).tolist() == pytest.approx(expected, **NEAR)
-    assert crf(emissions, labels).item() == pytest.approx(-sum(expected) / int(mask.sum()), **NEAR)
+    assert crf.log_likelihood(emissions, labels).tolist() == near(expected)
+    assert crf(emissions, labels).item() == near(-sum(expected) / int(mask.sum()))
 
 
 @given(problems())
@@ -109,7 +111,7 @@ def test_no_allowed_path() -> None:
     crf = random_crf(2, tag_constraints(["B", "E"], "BMES"))
     emissions, mask = torch.zeros(2, 2, 2).double(), torch.tensor([[1, 1], [0, 1]])
     assert not all_paths(crf, emissions[1], mask[1])
-    for method in (crf.log_partition, crf.viterbi, crf.marginals, lambda *given: crf.k_best(*given, 2)):
+    for method in (crf.log_partition, crf.viterbi, crf.marginals, lambda *given: crf.k_best(given[0], given[1], 2)):
         with pytest.raises(ValueError, match="row 1: the constraints allow no path of its length"):
             method(emissions, mask)
     assert crf.viterbi(emissions[:1], mask[:1])[0].tolist() == [[0, 1]]
