@@ -8,28 +8,32 @@ from bertbook.config import BertConfig
 IGNORED = -100  # the label that says "no label here", as in PyTorch's cross-entropy
 
 
-def check_inputs(config: BertConfig, input_ids: object, token_type_ids: object, attention_mask: object) -> None:
+def check_inputs(
+    config: BertConfig, input_ids: object, token_type_ids: object, attention_mask: object, name: str = "input_ids"
+) -> None:
     """Raise one error that says what was given, what is allowed and what to do.
+
+    ``name`` is what the caller called ``input_ids``.
 
     Raises:
         TypeError: something that is no tensor, a text for instance.
         ValueError: a shape, a type of number, an id, a segment or a mask value with no place in the model.
     """
-    input_ids = _tensor("input_ids", input_ids)
+    input_ids = _tensor(name, input_ids)
     if input_ids.ndim != 2:
         raise ValueError(
-            f"input_ids of shape {tuple(input_ids.shape)}: expected (B, S), a batch of sequences"
-            + ("; for one sequence pass input_ids[None]" if input_ids.ndim == 1 else "")
+            f"{name} of shape {tuple(input_ids.shape)}: expected (B, S), a batch of sequences"
+            + (f"; for one sequence pass {name}[None]" if input_ids.ndim == 1 else "")
         )
     batch, length = input_ids.shape
     if batch == 0 or length == 0:
-        raise ValueError(f"input_ids of shape {(batch, length)}: the batch is empty; there is nothing to run")
+        raise ValueError(f"{name} of shape {(batch, length)}: the batch is empty; there is nothing to run")
     if config.max_length is not None and length > config.max_length:
         raise ValueError(
             f"sequence of {length} tokens; this model has {config.max_length} positions; "
             f"pass max_length={config.max_length} to the tokenizer, or split the text"
         )
-    _check_range("input_ids", input_ids, config.vocab_size, "a row of the token table (vocab_size)")
+    _check_range(name, input_ids, config.vocab_size, "a row of the token table (vocab_size)")
     if token_type_ids is not None:
         segments = _tensor("token_type_ids", token_type_ids)
         _check_shape("token_type_ids", segments, input_ids)
