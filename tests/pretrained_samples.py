@@ -1,12 +1,13 @@
 """A checkpoint small enough to make and break in every test."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from bertbook import Bert, BertConfig, Tokenizer
 
@@ -42,7 +43,21 @@ def rewrite(folder: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor
     save_file(change(tensors) or tensors, path)
 
 
-def same_weights(one: Bert, other: Bert) -> bool:
+def shard(folder: Path, count: int = 3) -> list[str]:
+    """Cut a saved checkpoint's weights into shards under an index, as large models are published."""
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    path.unlink()
+    names = [f"model-{number + 1:05}-of-{count:05}.safetensors" for number in range(count)]
+    for number, name in enumerate(names):
+        save_file({key: tensors[key] for key in list(tensors)[number::count]}, folder / name)
+    where = {key: names[number % count] for number, key in enumerate(tensors)}
+    index = {"metadata": {"total_size": 0}, "weight_map": where}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+    return names
+
+
+def same_weights(one: nn.Module, other: nn.Module) -> bool:
     """Bit for bit, type included."""
     a, b = one.state_dict(), other.state_dict()
     return a.keys() == b.keys() and all(a[k].dtype == b[k].dtype and torch.equal(a[k].cpu(), b[k].cpu()) for k in a)

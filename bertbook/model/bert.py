@@ -16,7 +16,8 @@ from bertbook.model.inputs import check_inputs
 class BertOutput:
     """What one forward pass returns.
 
-    ``hidden_states`` (on request) has L + 1 entries: the embeddings' output, then each layer's.
+    ``hidden_states`` (on request) has L + 1 entries: the embeddings' output, then each layer's
+    (with ``norm_first``, before the LayerNorm that closes the stack).
     ``attentions`` (on request) has L entries; ``attentions[l][b, k, i, j]`` is the weight that
     token i gives to token j in head k of layer l.
     """
@@ -72,7 +73,7 @@ class Bert(nn.Module):
         Args:
             token_type_ids: 0 for the first text, 1 for the second; all 0 when not given.
             attention_mask: 1 for tokens, 0 for padding; all 1 when not given. Vectors at padding
-                positions come out too, and mean nothing.
+                positions come out too, and mean nothing: all of them, in a row of 0 alone.
             output_hidden_states: keep the vectors after every layer.
             output_attentions: keep the attention weights of every head (the readable path of
                 :mod:`bertbook.model.attention`; same result, more memory: L · B · h · S² numbers).

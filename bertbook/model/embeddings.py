@@ -27,11 +27,12 @@ class Embeddings(nn.Module):
         )
         self.norm = nn.LayerNorm(size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
-        self.projection = nn.Linear(size, config.hidden_size) if size != config.hidden_size else nn.Identity()
+        self.projection = nn.Identity() if config.embedding_size is None else nn.Linear(size, config.hidden_size)
 
     def forward(self, input_ids: Int[Tensor, "B S"], token_type_ids: Int[Tensor, "B S"]) -> Float[Tensor, "B S H"]:
         positions = torch.arange(input_ids.shape[1], device=input_ids.device) + self.offset  # (S,)
-        summed = self.token(input_ids) + self.segment(token_type_ids) + self.position(positions)
+        token = self.token(input_ids)  # (B, S, E)
+        summed = token + self.segment(token_type_ids) + self.position(positions).to(token.dtype)
         return self.projection(self.dropout(self.norm(summed)))  # (B, S, H)
 
 
@@ -43,9 +44,10 @@ class Sinusoids(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        rates = 10000.0 ** (-torch.arange(0, size, 2) / size)  # (E / 2,)
-        self.register_buffer("rates", rates, persistent=False)
+        self.size = size
 
     def forward(self, positions: Int[Tensor, "S"]) -> Float[Tensor, "S E"]:  # noqa: F821 (a shape)
-        angles = positions[:, None] * self.get_buffer("rates")  # (S, E / 2)
+        # In float32 whatever the weights are: bfloat16 has no 257th position.
+        rates = 10000.0 ** (-torch.arange(0, self.size, 2, device=positions.device) / self.size)
+        angles = positions[:, None] * rates  # (S, E / 2)
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)  # sin, cos, sin, cos, …

@@ -1,6 +1,7 @@
 """The heads: what stands on the encoder for each task, and its loss (Devlin et al. 2019, sections 3.1 and 4).
 
-Labels of −100 count for nothing. A batch without a single label has the loss 0.
+Labels of −100 count for nothing. A batch without a single label has the loss 0 (under a CRF it is refused).
+Losses are computed in float32 at least.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from bertbook.config import BertConfig
 from bertbook.model.bert import Bert, BertOutput, initialise
 from bertbook.model.crf import LinearChainCRF
 from bertbook.model.encoder import ACTIVATION
-from bertbook.model.inputs import IGNORED, check_labels
+from bertbook.model.inputs import IGNORED, check_labels, check_targets
 
 
 @dataclass
@@ -65,8 +66,14 @@ class AnswerOutput(HeadOutput):
 
 def cross_entropy(logits: Float[Tensor, "*B K"], labels: Int[Tensor, "*B"]) -> Float[Tensor, ""]:
     """Mean of −ln p(label) over the labels that count; 0, with gradient 0, where none does."""
-    total = F.cross_entropy(logits.flatten(0, -2), labels.flatten().long(), ignore_index=IGNORED, reduction="sum")
+    logits = full(logits).flatten(0, -2)
+    total = F.cross_entropy(logits, labels.flatten().long(), ignore_index=IGNORED, reduction="sum")
     return total / (labels != IGNORED).sum().clamp(min=1)
+
+
+def full(logits: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    """At least float32: the losses of 10 000 tokens, summed, are more than float16 can hold."""
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
 class MaskedLMHead(nn.Module):
@@ -89,13 +96,11 @@ class MaskedLMHead(nn.Module):
 class BertWithHead(nn.Module):
     """An encoder under a head. ``forward`` takes what :meth:`Bert.forward` takes, and labels."""
 
-    def __init__(self, config: BertConfig, *, pooler: bool) -> None:
+    def __init__(self, config: BertConfig, *, pooler: bool = True) -> None:
         super().__init__()
         self.config = config
         self.name = ""
         self.bert = Bert(config, pooler=pooler)
-        dropout = config.classifier_dropout
-        self.dropout = nn.Dropout(config.hidden_dropout_prob if dropout is None else dropout)
 
 
 class BertForMaskedLM(BertWithHead):
@@ -167,6 +172,7 @@ class BertForSequenceClassification(BertWithHead):
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__(config, pooler=True)
+        self.dropout = nn.Dropout(config.head_dropout)
         self.classifier = nn.Linear(config.hidden_size, config.num_labels)
         initialise(self.classifier, config)
 
@@ -185,8 +191,10 @@ class BertForSequenceClassification(BertWithHead):
         logits = self.classifier(self.dropout(encoded.pooler_output))  # (B, K)
         loss = None
         if labels is not None and self.config.num_labels == 1:
-            _check_targets(labels, len(input_ids))
-            loss = F.mse_loss(logits[:, 0], labels.to(logits.dtype))
+            if not torch.compiler.is_compiling():
+                check_targets(labels, len(input_ids))
+            predicted = full(logits[:, 0])
+            loss = F.mse_loss(predicted, labels.to(predicted.dtype))
         elif labels is not None:
             _check("labels", labels, (len(input_ids),), self.config.num_labels)
             loss = cross_entropy(logits, labels)
@@ -198,6 +206,7 @@ class BertForTokenClassification(BertWithHead):
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__(config, pooler=False)
+        self.dropout = nn.Dropout(config.head_dropout)
         self.classifier = nn.Linear(config.hidden_size, config.num_labels)
         self.crf = LinearChainCRF(config.num_labels) if config.crf else None
         initialise(self.classifier, config)
@@ -275,9 +284,11 @@ def _check(name: str, labels: Tensor, shape: tuple[int, ...], count: int) -> Non
         check_labels(name, labels, shape, count)
 
 
-def _check_targets(labels: Tensor, batch: int) -> None:
-    if labels.shape != (batch,) or not labels.is_floating_point():
-        raise ValueError(
-            f"labels of shape {tuple(labels.shape)} and type {labels.dtype}: this model has one label, so it learns "
-            f"numbers; expected floats of shape ({batch},). For classes, name at least two in id2label"
-        )
+# By the name of its task, as load_pretrained takes it.
+HEADS: dict[str, type[BertWithHead]] = {
+    "mlm": BertForMaskedLM,
+    "pretraining": BertForPreTraining,
+    "classify": BertForSequenceClassification,
+    "tag": BertForTokenClassification,
+    "answer": BertForQuestionAnswering,
+}

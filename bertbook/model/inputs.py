@@ -1,5 +1,8 @@
 """Bad input, refused in words before a lookup fails on the device with an assert that names nothing."""
 
+import warnings
+from functools import cache
+
 import torch
 from torch import Tensor
 
@@ -42,6 +45,34 @@ def check_inputs(
         mask = _tensor("attention_mask", attention_mask)
         _check_shape("attention_mask", mask, input_ids)
         _check_range("attention_mask", mask, 2, "1 for a token, 0 for padding")
+        if bool(((mask[:, 0] == 0) & (mask == 1).any(dim=1)).any()):
+            _warn_of_hidden_cls()
+
+
+@cache  # once, however many batches are like this
+def _warn_of_hidden_cls() -> None:
+    warnings.warn(
+        "attention_mask hides position 0 of a text that has tokens elsewhere. The pooler reads that position, "
+        "[CLS], which no token can then look at. Is the padding on the left? It belongs on the right",
+        stacklevel=2,
+    )
+
+
+def check_target(config: BertConfig, ids: object, sources: int, known: int) -> None:
+    """A decoder's ids must fit as ``input_ids`` must, one row a source, and go on after the ``known`` positions.
+
+    Raises:
+        TypeError, ValueError: what was given, what is allowed.
+    """
+    check_inputs(config, ids, None, None, name="decoder_input_ids")
+    shape = tuple(_tensor("decoder_input_ids", ids).shape)
+    if shape[0] != sources:
+        raise ValueError(f"decoder_input_ids of shape {shape} for {sources} sources: expected one row a source")
+    if shape[1] <= known:
+        raise ValueError(
+            f"decoder_input_ids of shape {shape}; the caches hold {known} positions: pass the whole target so far, "
+            "which must be longer, or fresh caches"
+        )
 
 
 def _tensor(name: str, given: object) -> Tensor:
@@ -82,3 +113,19 @@ def check_labels(name: str, labels: object, shape: tuple[int, ...], count: int) 
         raise ValueError(
             f"{name} holds {int(wrong[0])}: each must be from 0 to {count - 1}, or {IGNORED} where there is no label"
         )
+
+
+def check_targets(labels: object, batch: int) -> None:
+    """What a regression learns: one finite float for each of ``batch`` texts.
+
+    Raises:
+        TypeError, ValueError: what was given, what is allowed.
+    """
+    given = _tensor("labels", labels)
+    if given.shape != (batch,) or not given.is_floating_point():
+        raise ValueError(
+            f"labels of shape {tuple(given.shape)} and type {given.dtype}: this model has one label, so it learns "
+            f"numbers; expected floats of shape ({batch},). For classes, name at least two in id2label"
+        )
+    if not bool(given.isfinite().all()):
+        raise ValueError("labels hold a NaN or an infinity: a number to learn must be finite; leave such texts out")
