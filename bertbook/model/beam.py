@@ -21,14 +21,15 @@ def beam_search(
     num_beams: int = 4,
     length_penalty: float = 0.6,
 ) -> Decoded:
-    """Go on with the K = ``num_beams`` best beginnings of each target; return the best.
+    """Keep the K = ``num_beams`` best beginnings of each target; return the best.
 
     A target of n tokens ranks by score / ((5 + n) / 6)^``length_penalty`` (Wu et al.
     2016, section 7): 0 ranks by the score alone, which favours short targets. The
     defaults are the Transformer's (Vaswani et al. 2017, section 6.1).
 
     Raises:
-        ValueError: as :func:`~bertbook.model.decoding.greedy`; no beam; a bad penalty.
+        ValueError: as :func:`~bertbook.model.decoding.greedy`; no beam; a bad
+            penalty.
     """
     check_request(model, start_id, end_id, max_length)
     if type(num_beams) is not int or num_beams < 1:
@@ -56,7 +57,7 @@ def beam_search(
         for length in range(1, max_length + 1):
             log_p = steps.next(ids[:, :, :length].flatten(0, 1))
             log_p = log_p.unflatten(0, (-1, num_beams))  # (B, K, V)
-            # An ended beam stays in the race as it is: padding follows, and costs nothing.
+            # An ended beam stays in the race: padding follows, and costs nothing.
             log_p.masked_fill_(ended[..., None], -math.inf)
             log_p[..., pad].masked_fill_(ended, 0.0)
             sizes = sizes.where(ended, length)
@@ -70,8 +71,8 @@ def beam_search(
             sizes = sizes.gather(1, beam)
             ended = ended.gather(1, beam) | (token == end_id)
             best[rows], best_scores[rows] = ids[:, 0, 1:], scores[:, 0]
-            # Scores only fall. The most an open beam can hope for is to reach the last
-            # length with the score it has now.
+            # Scores only fall. The most an open beam can hope for is to reach the
+            # last length with the score it has now.
             hope = rank(scores, max_length).masked_fill(ended, -math.inf)
             going = ~ended[:, 0] | (hope > ranks[:, :1]).any(dim=1)
             if not going.any():

@@ -30,7 +30,7 @@ def causal_mask(
 
 @dataclass
 class LayerCache:
-    """Keys and values that a layer keeps, so that a step costs one position, not all.
+    """Keys and values that a layer keeps: a step then costs one position, not all.
 
     Those of the target grow by one position a step. Those of the source are
     computed once.
@@ -103,7 +103,8 @@ class DecoderLayer(nn.Module):
         x, own = self.attention.attend(x, key, value, mask, need_weights)
         hidden = self._after(self.attention_norm, hidden, x)
 
-        x = self._before(self.cross_norm, hidden)  # the target asks, the source answers
+        # The target asks, the source answers.
+        x = self._before(self.cross_norm, hidden)
         if cache.source is None:
             cache.source = self.cross_attention.keys_values(source)
         key, value = cache.source

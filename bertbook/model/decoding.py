@@ -13,7 +13,7 @@ from bertbook.model.seq2seq import Seq2Seq
 
 
 class Decoded(NamedTuple):
-    """Targets without the start token; with the end token if there was room; then padding.
+    """Targets: no start token, the end token if there was room for it, then padding.
 
     ``scores`` are the sums of their tokens' log-probabilities (natural logarithm).
     """
@@ -76,8 +76,8 @@ def greedy(
             result, slower.
 
     Raises:
-        ValueError: an id outside the vocabulary; a length below 1 or past the model's
-            positions; sources that the encoder refuses.
+        ValueError: an id outside the vocabulary; a length below 1 or past the
+            model's positions; sources that the encoder refuses.
     """
     check_request(model, start_id, end_id, max_length)
     batch, pad = len(input_ids), model.config.pad_token_id

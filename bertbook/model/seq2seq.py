@@ -46,11 +46,11 @@ class Seq2SeqOutput:
 class Seq2Seq(nn.Module):
     """Encoder and decoder, L layers each, over one vocabulary.
 
-    One table embeds both sides and scores the output (section 3.4). The paper's shape
-    is ``position_embedding_type="sinusoidal"``, ``hidden_act="relu"``, L = 6, H = 512,
-    h = 8, feed-forward 2048. BERT's, not the paper's, are: the LayerNorm that ends the
-    embeddings, in place of the factor √H; dropout on attention weights; the output's
-    bias; a loss without label smoothing.
+    One table embeds both sides and scores the output (section 3.4). The paper's
+    shape: ``position_embedding_type="sinusoidal"``, ``hidden_act="relu"``, L = 6,
+    H = 512, h = 8, feed-forward 2048. BERT's, not the paper's, are: the LayerNorm
+    that ends the embeddings, in place of the factor √H; dropout on attention
+    weights; the output's bias; a loss without label smoothing.
 
     Raises:
         ValueError: ``embedding_size`` is not ``hidden_size``.
@@ -85,16 +85,16 @@ class Seq2Seq(nn.Module):
         """Read a source and score, at each position of the target, what comes next.
 
         Args:
-            decoder_input_ids: in training ``shift_right(labels, …)``: the target itself,
-                one position late ("teacher forcing"). Padding belongs at its end, where
-                the causal mask hides it from every real token.
-            attention_mask: 1 for tokens of the source, 0 for padding, for both halves.
+            decoder_input_ids: in training ``shift_right(labels, …)``: the target
+                itself, one position late ("teacher forcing"). Padding belongs at its
+                end, where the causal mask hides it from every real token.
+            attention_mask: 1 for tokens of the source, 0 for its padding.
             labels: the target, −100 where nothing counts. ``loss`` is the mean of
                 −ln p(label).
 
         Raises:
-            TypeError, ValueError: as :meth:`Bert.forward`, for either side; labels or
-                batches that do not fit.
+            TypeError, ValueError: as :meth:`Bert.forward`, for either side; labels
+                or batches that do not fit.
         """
         encoded = self.encoder(
             input_ids,
