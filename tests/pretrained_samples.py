@@ -31,6 +31,16 @@ def tiny_model(seed: int = 0, **changes: int) -> Bert:
     return model
 
 
+def randomise(model: nn.Module, seed: int = 0) -> None:
+    """Random in every weight: biases of 0 and LayerNorm weights of 1, as at the start, would hide mistakes."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            is_norm = "norm" in name.lower() and name.endswith("weight")
+            spread = 0.2 if parameter.ndim == 1 else parameter.shape[1] ** -0.5  # keeps activations near 1
+            parameter.normal_(1.0 if is_norm else 0.0, spread, generator=generator)
+
+
 def tiny_tokenizer() -> Tokenizer:
     return Tokenizer.from_vocab(WORDS)
 
