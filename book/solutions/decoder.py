@@ -1,10 +1,13 @@
-"""Worked solutions to the exercises of the chapter "The decoder". They use its imports and no more."""
+"""Worked solutions to the exercises of the chapter "The decoder, which BERT left out".
+
+They use its imports and no more.
+"""
 
 import torch
 
 
 def my_causal_mask(size):
-    """→ bool (1, 1, size, size): True = the query (row) may look at the key (column)"""
+    """→ bool (1, 1, size, size): True = query (row) may look at key (column)"""
     # tril keeps the diagonal: a token may look at itself, and at all before it.
     mask = torch.ones(size, size, dtype=torch.bool).tril()
     # The same for every text and every head: these two axes have size 1.

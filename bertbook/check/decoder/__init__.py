@@ -1,4 +1,4 @@
-"""The exercises of the chapter "The other half: the decoder", one module each.
+"""The exercises of the chapter "The decoder, which BERT left out", one module each.
 
 Each says what is tried, and which mistakes are recognised.
 """

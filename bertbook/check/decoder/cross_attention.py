@@ -27,6 +27,8 @@ def _wrong(*changed: str, texts: tuple[str, ...] = ("target", "source", "source"
         of = {"target": target, "source": source}
         if "matrices transposed" in changed:
             W_Q, W_K, W_V = W_Q.mT, W_K.mT, W_V.mT
+        if "matrices swapped" in changed:
+            W_Q, W_K = W_K, W_Q
         if "no projections" in changed:
             W_Q = W_K = W_V = torch.eye(H)
         query, key, value = (of[text] @ W for text, W in zip(texts, (W_Q, W_K, W_V), strict=True))
@@ -37,6 +39,8 @@ def _wrong(*changed: str, texts: tuple[str, ...] = ("target", "source", "source"
             hidden = hidden.logical_not()
         if "queries" in changed:
             hidden = hidden.mT
+        if "both" in changed:
+            hidden = hidden | hidden.mT
         if "multiplied scores" in changed:
             scores = scores * source_mask[:, None]
         elif "no mask" not in changed and "masked weights" not in changed:
@@ -125,6 +129,12 @@ CROSS_ATTENTION = Exercise(
             _wrong("queries", "finite"),
         ),
         *_recognise(
+            "Your mask hides queries as well as keys.",
+            "The mask belongs to the source. Which axis of the scores is that?",
+            _wrong("both"),
+            _wrong("both", "finite"),
+        ),
+        *_recognise(
             "You multiply the scores by the mask: padding gets the score 0, and that is no small one.",
             "Which score becomes 0 in the softmax?",
             _wrong("multiplied scores"),
@@ -155,6 +165,11 @@ CROSS_ATTENTION = Exercise(
             "Your matrices are applied the other way round.",
             "A row of `target` or `source` is a token. `nn.Linear` keeps its matrix transposed; the exercise does not.",
             _wrong("matrices transposed"),
+        ),
+        *_recognise(
+            "`W_Q` and `W_K` have changed places.",
+            "Each matrix has its name from what it makes.",
+            _wrong("matrices swapped"),
         ),
         *_recognise(
             "Your vectors are compared as they come, without the matrices.",

@@ -92,10 +92,12 @@ def _too_small(case: Case, given: Any) -> Finding | None:
         return [part for tensors, part in found.items() if sum(sizes[name] for name in tensors) == missing]
 
     parts = explained({_tensors(part): part for part in _LEFT_OUT})
-    layers = case.arguments[2]
+    _, H, L, _, _, T = case.arguments  # noqa: N806
     in_layers = sum(size for name, size in sizes.items() if name.startswith("layers"))
-    if missing * layers == in_layers * (layers - 1):
-        parts.append(f"{layers - 1} of the {layers} layers")
+    if missing * L == in_layers * (L - 1):
+        parts.append(f"{L - 1} of the {L} layers")
+    if missing == H * (T - 2):  # as if there were two in every BERT
+        parts.append(f"{T - 2} of the {T} segments")
     if not parts:
         parts = explained({_tensors(a, b): f"{a} and {b} together" for a, b in combinations(_LEFT_OUT, 2)})
     if not parts:
@@ -126,6 +128,7 @@ def _too_large(case: Case, given: Any) -> Finding | None:
             "Are the three embeddings of a token normalised one by one, or as a sum?",
         ),
         ("as much as one more layer holds", {layer}, "How often does each layer come?"),
+        ("as if the intermediate size were 4 H", {L * (2 * H + 1) * (4 * H - F)}, "It is an argument of its own."),
         ("as if there were a pooler in every layer", {(L - 1) * linear}, "Where does the pooler stand?"),
         (
             "as if each head had matrices of size H × H",
@@ -143,7 +146,7 @@ def _cases() -> list[Case]:
     fixed = "Which of your numbers is a fixed one, where an argument should stand?"
     return [
         # Of these sizes, no two parts above are equally large, but for those that are in every BERT.
-        Case("the sizes (500, 20, 3, 50, 40, 3), small enough for paper", (500, 20, 3, 50, 40, 3), by_part),
+        Case("the sizes (500, 20, 3, 50, 40, 5), small enough for paper", (500, 20, 3, 50, 40, 5), by_part),
         Case("the sizes of BERT-base", (30522, 768, 12, 3072, 512, 2), fixed),
         Case("the sizes of BERT-large", (30522, 1024, 24, 4096, 512, 2), fixed),
         Case("the sizes of BERT-base for Chinese", (21128, 768, 12, 3072, 512, 2), fixed),

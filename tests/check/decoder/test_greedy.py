@@ -118,7 +118,7 @@ GREEDY: dict[str, tuple[Any, str]] = {
     ),
     "cut afterwards": (
         cut_afterwards,
-        "With a model that is asked once too often: it stops in line 11 of the function".partition(" in line")[0],
+        "With a model that may not be called after the end: it stops in line 2 of the function with RuntimeError",
     ),
     "one call too many": (
         one_call_too_many,
@@ -138,6 +138,10 @@ GREEDY: dict[str, tuple[Any, str]] = {
         "`ids` is a tensor of shape (6,) and should be a list of 6",
     ),
     "a tuple": (lambda *a: tuple(greedy(*a)[1:]), "`ids` is a tuple of 6 and should be a list of 6"),
+    "three ids for ever": (
+        wrong(lambda ids, *_: ids[1:4]),
+        "`ids` is [14, 19, 15] and should be [14, 19, 15, 17, 6, 2]",
+    ),
     "nothing": (lambda *a: [], "`ids` is [] and should be ["),
 }
 

@@ -41,7 +41,7 @@ SHIFT: dict[str, tuple[Any, str]] = {
     "rolled left": (lambda t, s: torch.roll(t, -1, 1), "rolled, and to the left"),
     "rolled": (lambda t, s: torch.roll(t, 1, 1), "rolled: the last id comes back at the front"),
     "rolled as if flat": (lambda t, s: torch.roll(t, 1), "numbers in `inputs` are wrong"),
-    "not at all": (lambda t, s: t, "Nothing is shifted".replace("N", "n")),
+    "not at all": (lambda t, s: t, "nothing is shifted: the decoder is given the very ids"),
     "longer": (lambda t, s: beside(start_of(t, s), t), "longer by one: nothing has left them"),
     "last dropped": (lambda t, s: t[:, :-1], "lost their last id and gained nothing"),
     "first dropped": (lambda t, s: t[:, 1:], "lost their first id and gained nothing"),

@@ -88,7 +88,7 @@ LAYER: dict[str, tuple[Any, str]] = {
     "side by side": (lambda x, att, ff, n1, n2: n2(x + att(x) + ff(x)), "side by side on the same input"),
     "feed-forward first": (
         lambda x, att, ff, n1, n2: n2(n1(x + ff(x)) + att(n1(x + ff(x)))),
-        "Attention and `feed_forward` have changed places".replace("A", "a"),
+        "attention and `feed_forward` have changed places",
     ),
     "first half alone": (with_first(lambda x, *_: x), "80 of 80 numbers in `output` are wrong"),
     "a norm of its own": (

@@ -113,9 +113,15 @@ COUNTS: dict[str, tuple[Any, str]] = {
     "a LayerNorm for each table": (without(norms=(3, 2)), "as much as two more LayerNorms hold"),
     "a pooler in every layer": (more(lambda V, H, L, *_: (L - 1) * (H * H + H)), "a pooler in every layer"),
     "a layer too many": (lambda V, H, L, *rest: count(V, H, L + 1, *rest), "as much as one more layer holds"),
-    "two segments for ever": (lambda V, H, L, F, P, T: count(V, H, L, F, P, 2), "20 too small"),
-    "F = 4 H": (lambda V, H, L, F, P, T: count(V, H, L, 4 * H, P, T), "`number` is 26500 and should be 22810"),
-    "the paper's number": (lambda *_: 110_000_000, "`number` is 110000000 and should be 22810"),
+    "two segments for ever": (
+        lambda V, H, L, F, P, T: count(V, H, L, F, P, 2),
+        "60 too small. So many are in 3 of the 5 segments.",
+    ),
+    "F = 4 H": (
+        lambda V, H, L, F, P, T: count(V, H, L, 4 * H, P, T),
+        "3,690 too large, as if the intermediate size were 4 H",
+    ),
+    "the paper's number": (lambda *_: 110_000_000, "`number` is 110000000 and should be 22850"),
     "base for ever": (
         lambda *a: count(*a) if a[0] == 500 else 109_482_240,
         "With the sizes of BERT-large: `number` is 109482240",
