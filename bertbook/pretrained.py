@@ -119,6 +119,8 @@ def load_pretrained(
     state = fitted_weights(weights, model, head, device, dtype, may_resize=labels is not None)
     model.load_state_dict(state, assign=True)
     model.name = folder.resolve().name if folder == Path(name).expanduser() else str(name)
+    if isinstance(model, BertWithHead):
+        model.bert.name = model.name
     return model.eval(), tokenizer
 
 
