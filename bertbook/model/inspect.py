@@ -139,14 +139,21 @@ def attention_weights(
 def _weights(
     query: Float[Tensor, "B h R d"], key: Float[Tensor, "B h S d"], mask: Bool[Tensor, "B 1 1 S"] | None
 ) -> Float[Tensor, "B h R S"]:
-    """softmax(Q Kᵀ / √d) in as few passes over the S² numbers as will do: they cost more than the product."""
-    scores = (query / math.sqrt(query.shape[-1])) @ key.transpose(-2, -1)
-    dtype = torch.promote_types(scores.dtype, torch.float32)
-    if mask is None:
-        return scores.softmax(-1, dtype=dtype)
-    allowed = mask.to(dtype)
-    lowest = torch.finfo(dtype).min  # not −∞: of a row that is masked throughout, softmax would make NaN
-    return (scores + (1 - allowed) * lowest).softmax(-1) * allowed
+    """softmax(Q Kᵀ / √d), where each pass over the S² numbers costs as much as the product itself.
+
+    So the mask goes into the product: with a 1 appended to each query, what is appended to a key is added to
+    its scores. It is the lowest number, not −∞, which would make NaN of a text of padding alone.
+    """
+    query = query / math.sqrt(query.shape[-1])
+    if mask is not None:
+        lowest = (~mask).to(key.dtype).mT * torch.finfo(key.dtype).min  # (B, 1, S, 1), 0 for keys that may be seen
+        query = torch.cat([query, torch.ones_like(query[..., :1])], dim=-1)  # (B, h, R, d + 1)
+        key = torch.cat([key, lowest.expand(*key.shape[:-1], 1)], dim=-1)  # (B, h, S, d + 1)
+    scores = query @ key.mT  # (B, h, R, S)
+    weights = scores.softmax(-1, dtype=torch.promote_types(scores.dtype, torch.float32))
+    if mask is not None and not mask.any(-1).all():
+        weights = weights.masked_fill(~mask, 0)  # a text of padding alone: every weight was 1 / S
+    return weights
 
 
 @contextmanager
