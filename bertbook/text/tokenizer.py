@@ -1,4 +1,4 @@
-"""Text to ids and back: BERT's WordPiece tokenizer, over the `tokenizers` library."""
+"""Text to ids and back: BERT's WordPiece tokenizer, and its relatives', over the `tokenizers` library."""
 
 import json
 import operator
@@ -11,7 +11,7 @@ import torch
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 from torch import Tensor
 
-from bertbook.text.checks import SPECIAL_TOKENS, check_text, check_texts, require_bert, require_special_tokens
+from bertbook.text.checks import check_text, check_texts, require_special_tokens, special_tokens_of
 
 Text = str | tuple[str, str]  # one text, or a pair
 
@@ -34,6 +34,9 @@ class Batch(dict[str, Tensor]):
 class Tokenizer:
     """Exactly BERT's tokenizer: clean, split off punctuation and Chinese characters, then WordPiece.
 
+    A ``tokenizer.json`` may also be RoBERTa's (byte-level BPE, ``<s> A </s></s> B </s>``, every segment 0) or
+    ALBERT's (Unigram). Where this text says [CLS], [SEP], [PAD], they have theirs in the same roles.
+
     Usually made by :meth:`from_folder`, :meth:`from_file` or :meth:`from_vocab`.
 
     Args:
@@ -41,21 +44,23 @@ class Tokenizer:
             truncation and padding saved in it are switched off.
 
     Raises:
-        ValueError: ``backend`` is not BERT's: another model, another normalizer, a special token missing.
+        ValueError: ``backend`` is none of these: another model, another normalizer, a special token missing.
     """
 
     def __init__(self, backend: tokenizers.Tokenizer) -> None:
-        require_bert(backend)
         backend.no_truncation()
         backend.no_padding()
-        backend.add_special_tokens(list(SPECIAL_TOKENS))  # so that "[MASK]" inside a text is one token
+        self.special_tokens = special_tokens_of(backend)
+        known = {token.content for token in backend.get_added_tokens_decoder().values() if token.special}
+        # So that "[MASK]" inside a text is one token.
+        backend.add_special_tokens([token for token in self.special_tokens if token not in known])
         self._backend = backend
         self._cutting: tuple[int, tokenizers.Tokenizer] | None = None  # max_length, and a copy that truncates there
         self.vocab: dict[str, int] = backend.get_vocab()
         self.pad_token_id, self.unk_token_id, self.cls_token_id, self.sep_token_id, self.mask_token_id = (
-            self.vocab[token] for token in SPECIAL_TOKENS
+            self.vocab[token] for token in self.special_tokens
         )
-        self.special_ids = frozenset(self.vocab[token] for token in SPECIAL_TOKENS)
+        self.special_ids = frozenset(self.vocab[token] for token in self.special_tokens)
 
     @classmethod
     def from_vocab(
@@ -110,7 +115,7 @@ class Tokenizer:
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: the file is no tokenizer, or not BERT's; the message names it.
+            ValueError: the file is no tokenizer, or one of another model; the message names it.
         """
         path = Path(path)
         try:
@@ -126,7 +131,7 @@ class Tokenizer:
 
         Raises:
             FileNotFoundError: the folder has neither file.
-            ValueError: a file is damaged, or not BERT's; the message names it.
+            ValueError: a file is damaged, or of another model; the message names it.
         """
         folder = Path(folder)
         if (folder / "tokenizer.json").is_file():
@@ -142,21 +147,25 @@ class Tokenizer:
         raise FileNotFoundError(f"no tokenizer in {folder}: looked for tokenizer.json, then for vocab.txt")
 
     def save(self, folder: str | Path) -> None:
-        """Write ``tokenizer.json``, ``vocab.txt`` and ``tokenizer_config.json``, the published layout."""
+        """Write ``tokenizer.json``, ``tokenizer_config.json`` and, of a WordPiece tokenizer, ``vocab.txt``."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        normalizer: Any = self._backend.normalizer  # a BertNormalizer, see require_bert
-        config = {
-            "tokenizer_class": "BertTokenizer",
-            "do_lower_case": normalizer.lowercase,
-            "strip_accents": normalizer.strip_accents,
-            "tokenize_chinese_chars": normalizer.handle_chinese_chars,
-        }
-        files = {
-            "tokenizer.json": self._backend.to_str(),
-            "vocab.txt": "".join(f"{token}\n" for token in sorted(self.vocab, key=self.vocab.__getitem__)),
-            "tokenizer_config.json": json.dumps(config, indent=2) + "\n",
-        }
+        normalizer = self._backend.normalizer
+        files = {"tokenizer.json": self._backend.to_str()}
+        if isinstance(normalizer, normalizers.BertNormalizer):
+            config = {
+                "tokenizer_class": "BertTokenizer",
+                "do_lower_case": normalizer.lowercase,
+                "strip_accents": normalizer.strip_accents,
+                "tokenize_chinese_chars": normalizer.handle_chinese_chars,
+            }
+            files["vocab.txt"] = "".join(f"{token}\n" for token in sorted(self.vocab, key=self.vocab.__getitem__))
+        else:  # the class that takes a tokenizer.json as it is
+            roles = ("pad", "unk", "cls", "sep", "mask")
+            inputs = ["input_ids", "token_type_ids", "attention_mask"]
+            config = {"tokenizer_class": "PreTrainedTokenizerFast", "model_input_names": inputs}
+            config |= {f"{role}_token": token for role, token in zip(roles, self.special_tokens, strict=True)}
+        files["tokenizer_config.json"] = json.dumps(config, indent=2) + "\n"
         for name, content in files.items():
             (folder / name).write_bytes(content.encode("utf-8"))  # bytes: Windows would write \r\n
 
@@ -179,7 +188,7 @@ class Tokenizer:
         encodings = self._truncating(items, max_length).encode_batch(items)
         longest = max(len(encoding) for encoding in encodings)
         for encoding in encodings:
-            encoding.pad(longest, pad_id=self.pad_token_id, pad_token="[PAD]")
+            encoding.pad(longest, pad_id=self.pad_token_id, pad_token=self.special_tokens[0])
         batch = Batch(
             input_ids=torch.tensor([encoding.ids for encoding in encodings]),
             token_type_ids=torch.tensor([encoding.type_ids for encoding in encodings]),
