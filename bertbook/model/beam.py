@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from bertbook.model.decoding import Decoded, Steps, check_request, evaluating
+from bertbook.model.decoding import Decoded, Steps, check_request
+from bertbook.model.evaluating import evaluating
 from bertbook.model.seq2seq import Seq2Seq
 
 

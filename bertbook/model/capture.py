@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
+from bertbook.model.evaluating import evaluating
 from bertbook.model.hooks import encoder_of
-from bertbook.model.inspect import evaluating
 from bertbook.records import AttentionRecord
 from bertbook.text.tokenizer import Tokenizer
 

@@ -1,7 +1,5 @@
 """From scores to texts, one token at a time. Greedy here; several at once in :mod:`bertbook.model.beam`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
@@ -9,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from bertbook.model.decoder import LayerCache
+from bertbook.model.evaluating import evaluating
 from bertbook.model.seq2seq import Seq2Seq
 
 
@@ -98,18 +97,6 @@ def greedy(
                 rows = rows[going]
                 steps.select(going)
     return Decoded(ids[:, 1 : length + 1], scores)
-
-
-@contextmanager
-def evaluating(model: Seq2Seq) -> Iterator[None]:
-    """No dropout and no gradients inside; afterwards the mode it was in, whatever happened."""
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        model.train(was_training)
 
 
 def check_request(model: Seq2Seq, start_id: int, end_id: int, max_length: int) -> None:

@@ -42,6 +42,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from bertbook.model.evaluating import evaluating
 from bertbook.model.hooks import encoder_of, matching, places, visiting
 
 
@@ -262,19 +263,6 @@ def mean_heads(model: nn.Module, batches: Iterable[Mapping[str, Tensor]]) -> Flo
 def activation_names(model: nn.Module) -> list[str]:
     """The names of this model's activations, from the bottom to the top."""
     return list(places(encoder_of(model)))
-
-
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """No dropout and no gradients inside; afterwards every module is in the mode that it was in."""
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for module, training in modes.items():
-            module.training = training
 
 
 def _indices(what: str, given: Iterable[SupportsIndex] | None, count: int) -> list[int]:

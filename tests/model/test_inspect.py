@@ -14,12 +14,12 @@ import torch
 from torch import Tensor, nn
 
 from bertbook import Bert, BertConfig, BertForMaskedLM, Tokenizer
+from bertbook.model.evaluating import evaluating
 from bertbook.model.inspect import (
     ablate_heads,
     activation_names,
     activations,
     attention_weights,
-    evaluating,
     mean_heads,
     patch,
 )
