@@ -12,6 +12,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 from torch import Tensor
 
 from bertbook.text.checks import check_text, check_texts, require_special_tokens, special_tokens_of
+from bertbook.text.cutting import kept_positions
 
 Text = str | tuple[str, str]  # one text, or a pair
 
@@ -55,7 +56,6 @@ class Tokenizer:
         # So that "[MASK]" inside a text is one token.
         backend.add_special_tokens([token for token in self.special_tokens if token not in known])
         self._backend = backend
-        self._cutting: tuple[int, tokenizers.Tokenizer] | None = None  # max_length, and a copy that truncates there
         self.vocab: dict[str, int] = backend.get_vocab()
         self.pad_token_id, self.unk_token_id, self.cls_token_id, self.sep_token_id, self.mask_token_id = (
             self.vocab[token] for token in self.special_tokens
@@ -185,17 +185,28 @@ class Tokenizer:
             ValueError: an empty list, a text that is not valid Unicode, or no room for the special tokens.
         """
         items = check_texts(texts)
-        encodings = self._truncating(items, max_length).encode_batch(items)
-        longest = max(len(encoding) for encoding in encodings)
-        for encoding in encodings:
-            encoding.pad(longest, pad_id=self.pad_token_id, pad_token=self.special_tokens[0])
+        if max_length is not None:
+            self._check_max_length(items, max_length)
+        encodings = self._backend.encode_batch(items)
+        kept = [kept_positions(encoding, max_length) for encoding in encodings]
+        longest = max(map(len, kept))
+
+        def table(rows: list[list[Any]], padding: Any) -> Tensor:
+            """(B, S): of each row the positions that are kept, then padding."""
+            return torch.tensor(
+                [
+                    [row[i] for i in where] + [padding] * (longest - len(where))
+                    for row, where in zip(rows, kept, strict=True)
+                ]
+            )
+
         batch = Batch(
-            input_ids=torch.tensor([encoding.ids for encoding in encodings]),
-            token_type_ids=torch.tensor([encoding.type_ids for encoding in encodings]),
-            attention_mask=torch.tensor([encoding.attention_mask for encoding in encodings]),
+            input_ids=table([encoding.ids for encoding in encodings], self.pad_token_id),
+            token_type_ids=table([encoding.type_ids for encoding in encodings], 0),
+            attention_mask=table([encoding.attention_mask for encoding in encodings], 0),
         )
         if return_offsets:
-            batch["offset_mapping"] = torch.tensor([encoding.offsets for encoding in encodings])
+            batch["offset_mapping"] = table([encoding.offsets for encoding in encodings], (0, 0))
         return batch
 
     def tokenize(self, text: str) -> list[str]:
@@ -252,10 +263,7 @@ class Tokenizer:
         """The tokenizer of the `tokenizers` library underneath."""
         return self._backend
 
-    def _truncating(self, items: list[Text], max_length: int | None) -> tokenizers.Tokenizer:
-        """A backend that cuts at ``max_length``: a copy, as switching the shared one would race between threads."""
-        if max_length is None:
-            return self._backend
+    def _check_max_length(self, items: list[Text], max_length: object) -> None:
         pairs = any(isinstance(item, tuple) for item in items)
         least = self._backend.num_special_tokens_to_add(pairs)
         if not isinstance(max_length, int) or max_length < least:
@@ -263,12 +271,6 @@ class Tokenizer:
                 f"max_length={max_length!r}: it must be a whole number of at least {least}, "
                 f"the special tokens of {'a pair' if pairs else 'one text'}"
             )
-        cutting = self._cutting
-        if cutting is None or cutting[0] != max_length:
-            copy = _parse(self._backend.to_str())
-            copy.enable_truncation(max_length, strategy="longest_first")
-            self._cutting = cutting = (max_length, copy)
-        return cutting[1]
 
 
 def _parse(content: str) -> tokenizers.Tokenizer:

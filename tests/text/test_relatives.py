@@ -94,7 +94,7 @@ def test_awkward_texts(both: tuple[Tokenizer, PreTrainedTokenizerFast], text: st
 @pytest.mark.parametrize(("first", "second"), PAIRS.values(), ids=PAIRS)
 def test_awkward_pairs(both: tuple[Tokenizer, PreTrainedTokenizerFast], first: str, second: str) -> None:
     assert_same(*both, first, second)
-    # Of two long texts the library keeps all pairs of what it cut off, however many.
+    # Of two long texts the reference keeps all pairs of what it cut off, however many.
     assert_same(*both, first, second, max_length=12 if len(first + second) < 5000 else 4000)
 
 
