@@ -87,7 +87,8 @@ class Bert(nn.Module):
             token_type_ids = torch.zeros_like(input_ids)
         mask = None
         if attention_mask is not None:
-            mask = attention_mask[:, None, None, :] == 1  # (B, 1, 1, S): the same keys for every head and query
+            # (B, 1, 1, S): the same keys for every head and every query
+            mask = attention_mask[:, None, None, :] == 1
 
         hidden = self.embeddings(input_ids, token_type_ids)  # (B, S, H)
         hidden_states = [hidden]

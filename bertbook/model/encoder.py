@@ -18,7 +18,7 @@ ACTIVATION: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class FeedForward(nn.Module):
-    """H → 4 H → H, the same for every token, no token seeing another (Vaswani et al. 2017, section 3.3)."""
+    """H → 4 H → H for each token alone (Vaswani et al. 2017, section 3.3)."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -31,19 +31,20 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Attention, then feed-forward; each behind a residual connection, with dropout and LayerNorm.
+    """Attention, then feed-forward; after each, what came in is added and LayerNorm taken.
 
-    BERT normalises after adding ("post-norm", as Vaswani et al. 2017 had it). ``norm_first``
-    normalises what goes into each sub-layer instead ("pre-norm", Xiong et al. 2020).
+    That order, add then normalise ("post-norm"), is BERT's and Vaswani et al.'s (2017).
+    ``norm_first`` normalises what goes into a sub-layer ("pre-norm", Xiong et al. 2020).
     """
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
+        size, eps = config.hidden_size, config.layer_norm_eps
         self.norm_first = config.norm_first
         self.attention = MultiHeadAttention(config)
-        self.attention_norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.attention_norm = nn.LayerNorm(size, eps=eps)
         self.feed_forward = FeedForward(config)
-        self.feed_forward_norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.feed_forward_norm = nn.LayerNorm(size, eps=eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(
@@ -53,11 +54,14 @@ class EncoderLayer(nn.Module):
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "B S H"], Float[Tensor, "B h S S"] | None]:
         if self.norm_first:
-            mixed, weights = self.attention(self.attention_norm(hidden), mask, need_weights)
+            x = self.attention_norm(hidden)
+            mixed, weights = self.attention(x, mask, need_weights)
             hidden = hidden + self.dropout(mixed)
-            hidden = hidden + self.dropout(self.feed_forward(self.feed_forward_norm(hidden)))
+            x = self.feed_forward_norm(hidden)
+            hidden = hidden + self.dropout(self.feed_forward(x))
         else:
             mixed, weights = self.attention(hidden, mask, need_weights)
             hidden = self.attention_norm(hidden + self.dropout(mixed))
-            hidden = self.feed_forward_norm(hidden + self.dropout(self.feed_forward(hidden)))
+            x = self.feed_forward(hidden)
+            hidden = self.feed_forward_norm(hidden + self.dropout(x))
         return hidden, weights
