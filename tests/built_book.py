@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import fresh
+import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -38,3 +39,10 @@ def built_book() -> Path:
         assert done.returncode == 0, f"the book does not build:\n{done.stdout[-6000:]}"
         assert is_fresh(ROOT), "the book built, but the sources changed meanwhile"
     return ROOT / "_build" / "html"
+
+
+def chapters() -> list[str]:
+    """The pages of ``_toc.yml`` that are notebooks, as ``book/attention``: all but the bibliography."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    names = [toc["root"], *(chapter["file"] for chapter in toc["chapters"])]
+    return [name for name in names if name != "book/bibliography"]

@@ -14,9 +14,10 @@ from urllib.parse import urlsplit
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from bertbook import save_pretrained
-from tests.pretrained_samples import tiny_model, tiny_tokenizer
+from tests.pretrained_samples import shard, tiny_model, tiny_tokenizer
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -118,12 +119,24 @@ def test_a_hub_id(tmp_path: Path) -> None:
 
 
 def test_a_model_without_safetensors(tmp_path: Path) -> None:
-    folder = save_pretrained(tiny_model(), tiny_tokenizer(), tmp_path / "made")
+    model = tiny_model()
+    folder = save_pretrained(model, tiny_tokenizer(), tmp_path / "made")
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     files = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".safetensors"}
-    with serve_hub({**files, "pytorch_model.bin": b"pickled"}, []) as endpoint:
+    asked: list[str] = []
+    with serve_hub({**files, "tf_model.h5": b"large"}, asked) as endpoint:
         done = run(LOAD, endpoint, tmp_path / "home")
-    assert "has no model.safetensors" in done.stderr
-    assert "AutoModel.from_pretrained('somebody/tiny-bert').save_pretrained(<a new folder>)" in done.stderr
+    assert done.stdout.startswith("somebody/tiny-bert|"), done.stderr
+    assert {path.rsplit("/", 1)[-1] for path in asked if "/resolve/" in path} == set(files)
+
+
+def test_a_model_in_shards(tmp_path: Path) -> None:
+    folder = save_pretrained(tiny_model(), tiny_tokenizer(), tmp_path / "made")
+    shard(folder)
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with serve_hub(files, []) as endpoint:
+        done = run(LOAD, endpoint, tmp_path / "home")
+    assert done.stdout.startswith("somebody/tiny-bert|"), done.stderr
 
 
 def test_a_model_that_the_hub_does_not_have(tmp_path: Path) -> None:

@@ -98,7 +98,9 @@ def test_without_a_pooler_one_fresh_pooler_and_one_warning(tmp_path: Path) -> No
     loaded = []
     for _ in range(2):
         torch.manual_seed(7)
-        with pytest.warns(UserWarning, match=r"model.safetensors holds no pooler.*ignore pooler_output") as caught:
+        with pytest.warns(
+            UserWarning, match=r"model.safetensors holds no pooler\.dense\.weight, pooler\.dense\.bias: .* untrained"
+        ) as caught:
             loaded.append(load_pretrained(folder)[0])
         assert len(caught) == 1
         assert caught[0].filename == __file__  # it points at the caller's line
@@ -220,13 +222,6 @@ def test_a_folder_without_a_tokenizer(folder: Path) -> None:
     (folder / "tokenizer.json").unlink()
     (folder / "vocab.txt").unlink()
     with pytest.raises(FileNotFoundError, match=r"no tokenizer in .*tiny"):
-        load_pretrained(folder)
-
-
-def test_pickled_weights_are_refused_with_the_way_out(folder: Path, model: Bert) -> None:
-    (folder / "model.safetensors").unlink()
-    torch.save(model.state_dict(), folder / "pytorch_model.bin")
-    with pytest.raises(FileNotFoundError, match=r"can run code.*AutoModel\.from_pretrained.*save_pretrained"):
         load_pretrained(folder)
 
 

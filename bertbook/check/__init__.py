@@ -14,9 +14,16 @@ if TYPE_CHECKING:
     from bertbook.check.attention import attention_2 as attention_2
     from bertbook.check.attention import attention_3 as attention_3
     from bertbook.check.attention import attention_4 as attention_4
+    from bertbook.check.decoder import decoder_1 as decoder_1
+    from bertbook.check.decoder import decoder_2 as decoder_2
+    from bertbook.check.decoder import decoder_3 as decoder_3
+    from bertbook.check.decoder import decoder_4 as decoder_4
+    from bertbook.check.encoder import encoder_1 as encoder_1
+    from bertbook.check.encoder import encoder_2 as encoder_2
+    from bertbook.check.encoder import encoder_3 as encoder_3
 
 # chapter (the module of its exercises) -> how many it has, counted from 1
-_EXERCISES = {"attention": 4}
+_EXERCISES = {"attention": 4, "encoder": 3, "decoder": 4}
 _CHAPTER_OF = {
     f"{chapter}_{number}": chapter for chapter, count in _EXERCISES.items() for number in range(1, count + 1)
 }

@@ -36,13 +36,13 @@ def scaled_dot_product_attention(
     return weights @ value, weights  # (*B, S, d_v), (*B, S, T)
 
 
-class SelfAttention(nn.Module):
+class MultiHeadAttention(nn.Module):
     """h heads of size d = H / h side by side, then W_O mixes them (section 3.2.2)."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
         self.num_heads = config.num_attention_heads
-        self.dropout = config.attention_probs_dropout_prob
+        self.dropout = float(config.attention_probs_dropout_prob)
         self.query = nn.Linear(config.hidden_size, config.hidden_size)
         self.key = nn.Linear(config.hidden_size, config.hidden_size)
         self.value = nn.Linear(config.hidden_size, config.hidden_size)
@@ -51,17 +51,30 @@ class SelfAttention(nn.Module):
     def forward(
         self,
         hidden: Float[Tensor, "B S H"],
-        mask: Bool[Tensor, "B 1 #S S"] | None = None,
+        mask: Bool[Tensor, "#B 1 #S S"] | None = None,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "B S H"], Float[Tensor, "B h S S"] | None]:
-        """Let every token gather from those that ``mask`` allows (True: may be looked at).
+        """Self-attention: let every token gather from those that ``mask`` allows (True: may be looked at)."""
+        return self.attend(hidden, *self.keys_values(hidden), mask, need_weights)
+
+    def keys_values(self, source: Float[Tensor, "B T H"]) -> tuple[Float[Tensor, "B h T d"], Float[Tensor, "B h T d"]]:
+        """What the tokens of ``source`` are compared by, and what they hand over."""
+        return self._split(self.key(source)), self._split(self.value(source))
+
+    def attend(
+        self,
+        hidden: Float[Tensor, "B S H"],
+        key: Float[Tensor, "B h T d"],
+        value: Float[Tensor, "B h T d"],
+        mask: Bool[Tensor, "#B 1 #S T"] | None = None,
+        need_weights: bool = False,
+    ) -> tuple[Float[Tensor, "B S H"], Float[Tensor, "B h S T"] | None]:
+        """Ask with ``hidden`` among keys and values, its own or those of another text.
 
         ``need_weights`` takes the readable path and returns its weights too. Otherwise
-        PyTorch's fused kernel does the same and never stores the S × S weights.
+        PyTorch's fused kernel does the same and never stores the S × T weights.
         """
         query = self._split(self.query(hidden))  # (B, h, S, d)
-        key = self._split(self.key(hidden))  # (B, h, S, d)
-        value = self._split(self.value(hidden))  # (B, h, S, d)
         dropout = self.dropout if self.training else 0.0
         weights = None
         if need_weights:

@@ -16,13 +16,14 @@ from bertbook.model.inputs import check_inputs
 class BertOutput:
     """What one forward pass returns.
 
-    ``hidden_states`` (on request) has L + 1 entries: the embeddings' output, then each layer's.
+    ``hidden_states`` (on request) has L + 1 entries: the embeddings' output, then each layer's
+    (with ``norm_first``, before the LayerNorm that closes the stack).
     ``attentions`` (on request) has L entries; ``attentions[l][b, k, i, j]`` is the weight that
     token i gives to token j in head k of layer l.
     """
 
     last_hidden_state: Float[Tensor, "B S H"]
-    pooler_output: Float[Tensor, "B H"]
+    pooler_output: Float[Tensor, "B H"] | None = None  # None: the model has no pooler
     hidden_states: tuple[Float[Tensor, "B S H"], ...] | None = None
     attentions: tuple[Float[Tensor, "B h S S"], ...] | None = None
 
@@ -39,16 +40,24 @@ class Pooler(nn.Module):
 
 
 class Bert(nn.Module):
-    """The encoder that every BERT shares. ``Bert(BertConfig())`` is bert-base with fresh weights."""
+    """The encoder that every BERT shares. ``Bert(BertConfig())`` is bert-base with fresh weights.
 
-    def __init__(self, config: BertConfig) -> None:
+    Args:
+        pooler: False leaves the pooler out, for heads that never use it.
+    """
+
+    def __init__(self, config: BertConfig, *, pooler: bool = True) -> None:
         super().__init__()
         self.config = config
         self.name = ""  # set by load_pretrained; used in captions
         self.embeddings = Embeddings(config)
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_hidden_layers))
-        self.pooler = Pooler(config)
-        self.apply(self._initialise)
+        # ALBERT runs one and the same layer L times (Lan et al. 2020, section 3.1).
+        count = 1 if config.share_layers else config.num_hidden_layers
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(count))
+        # Pre-norm layers leave their sum as it is; one LayerNorm closes the stack.
+        self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps) if config.norm_first else nn.Identity()
+        self.pooler = Pooler(config) if pooler else None
+        initialise(self, config)
 
     def forward(
         self,
@@ -64,7 +73,7 @@ class Bert(nn.Module):
         Args:
             token_type_ids: 0 for the first text, 1 for the second; all 0 when not given.
             attention_mask: 1 for tokens, 0 for padding; all 1 when not given. Vectors at padding
-                positions come out too, and mean nothing.
+                positions come out too, and mean nothing: all of them, in a row of 0 alone.
             output_hidden_states: keep the vectors after every layer.
             output_attentions: keep the attention weights of every head (the readable path of
                 :mod:`bertbook.model.attention`; same result, more memory: L · B · h · S² numbers).
@@ -78,28 +87,36 @@ class Bert(nn.Module):
             token_type_ids = torch.zeros_like(input_ids)
         mask = None
         if attention_mask is not None:
-            mask = attention_mask[:, None, None, :] == 1  # (B, 1, 1, S): the same keys for every head and query
+            # (B, 1, 1, S): the same keys for every head and every query
+            mask = attention_mask[:, None, None, :] == 1
 
         hidden = self.embeddings(input_ids, token_type_ids)  # (B, S, H)
         hidden_states = [hidden]
         attentions = []
-        for layer in self.layers:
+        for index in range(self.config.num_hidden_layers):
+            layer = self.layers[index % len(self.layers)]
             hidden, weights = layer(hidden, mask, output_attentions)
             if output_hidden_states:
                 hidden_states.append(hidden)
             if output_attentions:
                 attentions.append(weights)
+        hidden = self.norm(hidden)
         return BertOutput(
             last_hidden_state=hidden,
-            pooler_output=self.pooler(hidden),
+            pooler_output=None if self.pooler is None else self.pooler(hidden),
             hidden_states=tuple(hidden_states) if output_hidden_states else None,
             attentions=tuple(attentions) if output_attentions else None,
         )
 
-    def _initialise(self, module: nn.Module) -> None:
-        """Truncated normal for matrices, zeros for biases; LayerNorm starts as the identity by itself."""
-        if isinstance(module, nn.Linear | nn.Embedding):
-            std = self.config.initializer_range
-            nn.init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
-        if isinstance(module, nn.Linear):
-            nn.init.zeros_(module.bias)
+
+def initialise(module: nn.Module, config: BertConfig) -> None:
+    """Fresh weights: truncated normal for matrices and tables, zeros for biases (Devlin et al. 2019, released code).
+
+    LayerNorm starts as the identity by itself.
+    """
+    std = config.initializer_range
+    for part in module.modules():
+        if isinstance(part, nn.Linear | nn.Embedding):
+            nn.init.trunc_normal_(part.weight, std=std, a=-2 * std, b=2 * std)
+        if isinstance(part, nn.Linear) and part.bias is not None:
+            nn.init.zeros_(part.bias)

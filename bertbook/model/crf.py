@@ -6,7 +6,6 @@ from torch import Tensor, nn
 
 from bertbook.model.crf_chain import FORBIDDEN, Chain, backward_scores, best_paths, forward_scores, log_z, path_score
 from bertbook.model.crf_inputs import (
-    IGNORE,
     check_constraints,
     check_emissions,
     check_gold,
@@ -14,6 +13,7 @@ from bertbook.model.crf_inputs import (
     check_mask,
     check_some_path,
 )
+from bertbook.model.inputs import IGNORED
 from bertbook.model.tag_schemes import TagConstraints
 
 Mask = Bool[Tensor, "B S"] | Integer[Tensor, "B S"]
@@ -78,7 +78,7 @@ class LinearChainCRF(nn.Module):
         Raises:
             ValueError: as for :meth:`log_likelihood`.
         """
-        return -self.log_likelihood(emissions, labels).sum() / (labels != IGNORE).sum()
+        return -self.log_likelihood(emissions, labels).sum() / (labels != IGNORED).sum()
 
     def log_likelihood(self, emissions: Float[Tensor, "B S K"], labels: Int[Tensor, "B S"]) -> Float[Tensor, " B"]:
         """log p(labels | emissions) of each row; 0 for a row whose labels are all -100.
@@ -90,7 +90,7 @@ class LinearChainCRF(nn.Module):
         if not torch.compiler.is_compiling():
             check_emissions(self.num_tags, emissions)
             check_labels(self.num_tags, labels, emissions)
-        chain = self._chain(emissions, labels != IGNORE)
+        chain = self._chain(emissions, labels != IGNORED)
         tags = labels.long().gather(1, chain.positions).masked_fill(~chain.inside, 0)  # (B, T)
         if not torch.compiler.is_compiling():
             check_gold(self.constraints, tags, chain.inside, chain.positions)
@@ -181,6 +181,6 @@ class LinearChainCRF(nn.Module):
 
 def _placed(chain: Chain, paths: Int[Tensor, "B k T"], mask: Mask) -> Int[Tensor, "B k S"]:
     """Paths back at the positions that they came from, -100 elsewhere."""
-    tags = paths.masked_fill(~chain.inside[:, None], IGNORE)
+    tags = paths.masked_fill(~chain.inside[:, None], IGNORED)
     index = chain.positions[:, None].expand_as(tags)
-    return tags.new_full((*tags.shape[:2], mask.shape[1]), IGNORE).scatter(2, index, tags)
+    return tags.new_full((*tags.shape[:2], mask.shape[1]), IGNORED).scatter(2, index, tags)

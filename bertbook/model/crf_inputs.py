@@ -4,9 +4,8 @@ import torch
 from torch import Tensor
 
 from bertbook.model.crf_chain import FORBIDDEN
+from bertbook.model.inputs import IGNORED
 from bertbook.model.tag_schemes import TagConstraints
-
-IGNORE = -100  # the label of a position that is no part of the chain
 
 
 def check_constraints(num_tags: int, constraints: TagConstraints | None) -> None:
@@ -39,18 +38,18 @@ def check_labels(num_tags: int, labels: object, emissions: Tensor) -> None:
     _check_shape("labels", given, emissions)
     if given.dtype not in (torch.int64, torch.int32):
         raise ValueError(f"labels of type {given.dtype}: expected torch.int64; pass labels.long()")
-    wrong = (given != IGNORE) & ((given < 0) | (given >= num_tags))
-    ignored = given == IGNORE
+    wrong = (given != IGNORED) & ((given < 0) | (given >= num_tags))
+    ignored = given == IGNORED
     any_wrong, all_ignored = torch.stack([wrong.any(), ignored.all()]).tolist()  # one wait for the device, not two
     if any_wrong:
         row, position = wrong.nonzero()[0].tolist()
         raise ValueError(
             f"labels[{row}, {position}] = {int(given[row, position])}: each must be a tag, from 0 to {num_tags - 1}, "
-            f"or {IGNORE} where the position is no part of the chain"
+            f"or {IGNORED} where the position is no part of the chain"
         )
     if all_ignored:
         raise ValueError(
-            f"every label of the batch is {IGNORE}: there is nothing to learn from; label a token, or skip"
+            f"every label of the batch is {IGNORED}: there is nothing to learn from; label a token, or skip"
         )
 
 

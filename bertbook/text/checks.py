@@ -6,36 +6,64 @@ from typing import Any
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers
 
+# By their roles: padding, unknown, start of a sequence, end of a text, masked.
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_ROBERTA = ("<pad>", "<unk>", "<s>", "</s>", "<mask>")
+_ALBERT = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
+_PARTS: dict[str, dict[str, type]] = {
+    "BERT": {
+        "model": models.WordPiece,
+        "normalizer": normalizers.BertNormalizer,
+        "pre_tokenizer": pre_tokenizers.BertPreTokenizer,
+    },
+    "RoBERTa": {"model": models.BPE, "normalizer": type(None), "pre_tokenizer": pre_tokenizers.ByteLevel},
+    "ALBERT": {"model": models.Unigram},
+}
 
 
-def require_bert(backend: tokenizers.Tokenizer) -> None:
-    """Raise unless ``backend`` is built of BERT's parts: a near miss would give other ids in silence."""
-    for part, expected in (
-        ("model", models.WordPiece),
-        ("normalizer", normalizers.BertNormalizer),
-        ("pre_tokenizer", pre_tokenizers.BertPreTokenizer),
-    ):
+def special_tokens_of(backend: tokenizers.Tokenizer) -> tuple[str, ...]:
+    """The special tokens, in the order of their roles, of a tokenizer that BERT, RoBERTa or ALBERT could have.
+
+    Raises:
+        ValueError: one that is built of other parts: a near miss would give other ids in silence.
+    """
+    if isinstance(backend.model, models.BPE):
+        family, special = "RoBERTa", _ROBERTA
+    elif isinstance(backend.model, models.Unigram):
+        family, special = "ALBERT", _ALBERT
+    else:
+        family, special = "BERT", SPECIAL_TOKENS
+    for part, expected in _PARTS[family].items():
         found = getattr(backend, part)
         if not isinstance(found, expected):
+            wanted = "none" if expected is type(None) else expected.__name__
             raise ValueError(  # noqa: TRY004
-                f"not a BERT tokenizer: its {part} is {type(found).__name__}, BERT's is {expected.__name__}"
+                f"not a {family} tokenizer: its {part} is {type(found).__name__}, {family}'s is {wanted}"
             )
     vocab = backend.get_vocab()
-    require_special_tokens(vocab)
+    require_special_tokens(vocab, special=special, family=family)
     if sorted(vocab.values()) != list(range(len(vocab))):
         raise ValueError(
             f"the ids of its {len(vocab)} tokens are not 0 to {len(vocab) - 1}: some are missing or double"
         )
-    if [backend.num_special_tokens_to_add(pair) for pair in (False, True)] != [2, 3]:
+    cls, sep = vocab[special[2]], vocab[special[3]]
+    between = [sep, sep] if family == "RoBERTa" else [sep]
+    if backend.encode("").ids != [cls, sep] or backend.encode("", "").ids != [cls, *between, sep]:
+        one, two = f"{special[2]} A {special[3]}", special[3] * len(between)
         raise ValueError(
-            "not a BERT tokenizer: its post_processor does not write [CLS] A [SEP] and [CLS] A [SEP] B [SEP]"
+            f"not a {family} tokenizer: its post_processor does not write {one} and {special[2]} A {two} B {special[3]}"
         )
+    return special
 
 
-def require_special_tokens(vocab: dict[str, int], source: str = "its vocabulary") -> None:
-    if missing := [token for token in SPECIAL_TOKENS if token not in vocab]:
-        raise ValueError(f"{source} lacks {', '.join(missing)}; BERT needs {', '.join(SPECIAL_TOKENS)}")
+def require_special_tokens(
+    vocab: dict[str, int],
+    source: str = "its vocabulary",
+    special: tuple[str, ...] = SPECIAL_TOKENS,
+    family: str = "BERT",
+) -> None:
+    if missing := [token for token in special if token not in vocab]:
+        raise ValueError(f"{source} lacks {', '.join(missing)}; {family} needs {', '.join(special)}")
 
 
 def check_texts(texts: object) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Text to ids and back: BERT's WordPiece tokenizer, over the `tokenizers` library."""
+"""Text to ids and back: BERT's WordPiece tokenizer, and its relatives', over the `tokenizers` library."""
 
 import json
 import operator
@@ -11,7 +11,8 @@ import torch
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 from torch import Tensor
 
-from bertbook.text.checks import SPECIAL_TOKENS, check_text, check_texts, require_bert, require_special_tokens
+from bertbook.text.checks import check_text, check_texts, require_special_tokens, special_tokens_of
+from bertbook.text.cutting import kept_positions
 
 Text = str | tuple[str, str]  # one text, or a pair
 
@@ -34,6 +35,9 @@ class Batch(dict[str, Tensor]):
 class Tokenizer:
     """Exactly BERT's tokenizer: clean, split off punctuation and Chinese characters, then WordPiece.
 
+    A ``tokenizer.json`` may also be RoBERTa's (byte-level BPE, ``<s> A </s></s> B </s>``, every segment 0) or
+    ALBERT's (Unigram). Where this text says [CLS], [SEP], [PAD], they have theirs in the same roles.
+
     Usually made by :meth:`from_folder`, :meth:`from_file` or :meth:`from_vocab`.
 
     Args:
@@ -41,21 +45,22 @@ class Tokenizer:
             truncation and padding saved in it are switched off.
 
     Raises:
-        ValueError: ``backend`` is not BERT's: another model, another normalizer, a special token missing.
+        ValueError: ``backend`` is none of these: another model, another normalizer, a special token missing.
     """
 
     def __init__(self, backend: tokenizers.Tokenizer) -> None:
-        require_bert(backend)
         backend.no_truncation()
         backend.no_padding()
-        backend.add_special_tokens(list(SPECIAL_TOKENS))  # so that "[MASK]" inside a text is one token
+        self.special_tokens = special_tokens_of(backend)
+        known = {token.content for token in backend.get_added_tokens_decoder().values() if token.special}
+        # So that "[MASK]" inside a text is one token.
+        backend.add_special_tokens([token for token in self.special_tokens if token not in known])
         self._backend = backend
-        self._cutting: tuple[int, tokenizers.Tokenizer] | None = None  # max_length, and a copy that truncates there
         self.vocab: dict[str, int] = backend.get_vocab()
         self.pad_token_id, self.unk_token_id, self.cls_token_id, self.sep_token_id, self.mask_token_id = (
-            self.vocab[token] for token in SPECIAL_TOKENS
+            self.vocab[token] for token in self.special_tokens
         )
-        self.special_ids = frozenset(self.vocab[token] for token in SPECIAL_TOKENS)
+        self.special_ids = frozenset(self.vocab[token] for token in self.special_tokens)
 
     @classmethod
     def from_vocab(
@@ -110,7 +115,7 @@ class Tokenizer:
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: the file is no tokenizer, or not BERT's; the message names it.
+            ValueError: the file is no tokenizer, or one of another model; the message names it.
         """
         path = Path(path)
         try:
@@ -126,7 +131,7 @@ class Tokenizer:
 
         Raises:
             FileNotFoundError: the folder has neither file.
-            ValueError: a file is damaged, or not BERT's; the message names it.
+            ValueError: a file is damaged, or of another model; the message names it.
         """
         folder = Path(folder)
         if (folder / "tokenizer.json").is_file():
@@ -142,21 +147,25 @@ class Tokenizer:
         raise FileNotFoundError(f"no tokenizer in {folder}: looked for tokenizer.json, then for vocab.txt")
 
     def save(self, folder: str | Path) -> None:
-        """Write ``tokenizer.json``, ``vocab.txt`` and ``tokenizer_config.json``, the published layout."""
+        """Write ``tokenizer.json``, ``tokenizer_config.json`` and, of a WordPiece tokenizer, ``vocab.txt``."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        normalizer: Any = self._backend.normalizer  # a BertNormalizer, see require_bert
-        config = {
-            "tokenizer_class": "BertTokenizer",
-            "do_lower_case": normalizer.lowercase,
-            "strip_accents": normalizer.strip_accents,
-            "tokenize_chinese_chars": normalizer.handle_chinese_chars,
-        }
-        files = {
-            "tokenizer.json": self._backend.to_str(),
-            "vocab.txt": "".join(f"{token}\n" for token in sorted(self.vocab, key=self.vocab.__getitem__)),
-            "tokenizer_config.json": json.dumps(config, indent=2) + "\n",
-        }
+        normalizer = self._backend.normalizer
+        files = {"tokenizer.json": self._backend.to_str()}
+        if isinstance(normalizer, normalizers.BertNormalizer):
+            config = {
+                "tokenizer_class": "BertTokenizer",
+                "do_lower_case": normalizer.lowercase,
+                "strip_accents": normalizer.strip_accents,
+                "tokenize_chinese_chars": normalizer.handle_chinese_chars,
+            }
+            files["vocab.txt"] = "".join(f"{token}\n" for token in sorted(self.vocab, key=self.vocab.__getitem__))
+        else:  # the class that takes a tokenizer.json as it is
+            roles = ("pad", "unk", "cls", "sep", "mask")
+            inputs = ["input_ids", "token_type_ids", "attention_mask"]
+            config = {"tokenizer_class": "PreTrainedTokenizerFast", "model_input_names": inputs}
+            config |= {f"{role}_token": token for role, token in zip(roles, self.special_tokens, strict=True)}
+        files["tokenizer_config.json"] = json.dumps(config, indent=2) + "\n"
         for name, content in files.items():
             (folder / name).write_bytes(content.encode("utf-8"))  # bytes: Windows would write \r\n
 
@@ -176,17 +185,28 @@ class Tokenizer:
             ValueError: an empty list, a text that is not valid Unicode, or no room for the special tokens.
         """
         items = check_texts(texts)
-        encodings = self._truncating(items, max_length).encode_batch(items)
-        longest = max(len(encoding) for encoding in encodings)
-        for encoding in encodings:
-            encoding.pad(longest, pad_id=self.pad_token_id, pad_token="[PAD]")
+        if max_length is not None:
+            self._check_max_length(items, max_length)
+        encodings = self._backend.encode_batch(items)
+        kept = [kept_positions(encoding, max_length) for encoding in encodings]
+        longest = max(map(len, kept))
+
+        def table(rows: list[list[Any]], padding: Any) -> Tensor:
+            """(B, S): of each row the positions that are kept, then padding."""
+            return torch.tensor(
+                [
+                    [row[i] for i in where] + [padding] * (longest - len(where))
+                    for row, where in zip(rows, kept, strict=True)
+                ]
+            )
+
         batch = Batch(
-            input_ids=torch.tensor([encoding.ids for encoding in encodings]),
-            token_type_ids=torch.tensor([encoding.type_ids for encoding in encodings]),
-            attention_mask=torch.tensor([encoding.attention_mask for encoding in encodings]),
+            input_ids=table([encoding.ids for encoding in encodings], self.pad_token_id),
+            token_type_ids=table([encoding.type_ids for encoding in encodings], 0),
+            attention_mask=table([encoding.attention_mask for encoding in encodings], 0),
         )
         if return_offsets:
-            batch["offset_mapping"] = torch.tensor([encoding.offsets for encoding in encodings])
+            batch["offset_mapping"] = table([encoding.offsets for encoding in encodings], (0, 0))
         return batch
 
     def tokenize(self, text: str) -> list[str]:
@@ -243,10 +263,7 @@ class Tokenizer:
         """The tokenizer of the `tokenizers` library underneath."""
         return self._backend
 
-    def _truncating(self, items: list[Text], max_length: int | None) -> tokenizers.Tokenizer:
-        """A backend that cuts at ``max_length``: a copy, as switching the shared one would race between threads."""
-        if max_length is None:
-            return self._backend
+    def _check_max_length(self, items: list[Text], max_length: object) -> None:
         pairs = any(isinstance(item, tuple) for item in items)
         least = self._backend.num_special_tokens_to_add(pairs)
         if not isinstance(max_length, int) or max_length < least:
@@ -254,12 +271,6 @@ class Tokenizer:
                 f"max_length={max_length!r}: it must be a whole number of at least {least}, "
                 f"the special tokens of {'a pair' if pairs else 'one text'}"
             )
-        cutting = self._cutting
-        if cutting is None or cutting[0] != max_length:
-            copy = _parse(self._backend.to_str())
-            copy.enable_truncation(max_length, strategy="longest_first")
-            self._cutting = cutting = (max_length, copy)
-        return cutting[1]
 
 
 def _parse(content: str) -> tokenizers.Tokenizer:

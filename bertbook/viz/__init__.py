@@ -3,16 +3,17 @@
 from typing import TYPE_CHECKING, Any
 
 from bertbook.viz.explorer import AttentionExplorer as AttentionExplorer
+from bertbook.viz.steps import AttentionSteps as AttentionSteps
 
 if TYPE_CHECKING:
     from bertbook.viz.figures import SHADES as SHADES
     from bertbook.viz.figures import figure as figure
 
-__all__ = ["SHADES", "AttentionExplorer", "figure"]
+__all__ = ["SHADES", "AttentionExplorer", "AttentionSteps", "figure"]
 
 
 def __getattr__(name: str) -> Any:
-    # Matplotlib loads when a figure is drawn, not before: the explorer does without it.
+    # Matplotlib loads when a figure is drawn, not before: the widgets do without it.
     if name in ("SHADES", "figure"):
         from bertbook.viz import figures
 

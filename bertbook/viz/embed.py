@@ -105,6 +105,18 @@ class BookWidget:
         return {**data, "text/html": stored, "text/plain": repr(self)}, metadata
 
 
+def name_from_caption(kind: str, caption: str) -> str:
+    """A widget's name in links, made from its caption; empty where the caption has no plain letters or digits."""
+    slug = re.sub(r"[^a-z0-9]+", "-", caption.lower()).strip("-")[:40].strip("-")
+    return f"{kind}-{slug}" if slug else ""
+
+
+def name_from_content(kind: str, *parts: str) -> str:
+    """A widget's name in links, made from what it shows: the same on every machine."""
+    content = "\0".join(parts)
+    return f"{kind}-{hashlib.sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
 @functools.cache
 def bundle_js(front_end: str) -> str:
     """One ES module: the shared pieces that the widget imports, then its own code."""

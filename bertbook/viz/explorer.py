@@ -1,16 +1,14 @@
 """The attention explorer: every head of a record at a glance, and one head in detail."""
 
-import hashlib
 import math
 import operator
-import re
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bertbook.records import AttentionRecord
-from bertbook.viz.embed import BookWidget
+from bertbook.viz.embed import BookWidget, name_from_caption, name_from_content
 from bertbook.viz.head_statistics import head_statistics, kinds
 
 View = Literal["matrix", "lines"]
@@ -69,7 +67,7 @@ class AttentionExplorer(BookWidget):
             "focus": None if focus is None else self._index("focus", focus, len(record)),
             "view": self._view(view),
         }
-        super().__init__(caption, id or _slug(caption) or _name_of(record), state)
+        super().__init__(caption, id or name_from_caption("explorer", caption) or _name_of(record), state)
 
     def __repr__(self) -> str:
         return f"AttentionExplorer({self.record!r}, layer={self.layer}, head={self.head})"
@@ -159,12 +157,6 @@ def _numbers(values: NDArray[np.float64]) -> list[float | None]:
     return [None if math.isnan(value) else round(value, 4) for value in values.ravel().tolist()]
 
 
-def _slug(caption: str) -> str:
-    slug = re.sub(r"[^a-z0-9]+", "-", caption.lower()).strip("-")[:40].strip("-")
-    return f"explorer-{slug}" if slug else ""
-
-
 def _name_of(record: AttentionRecord) -> str:
     """From the text and the model, not from the weights: these differ in the last digit from machine to machine."""
-    content = "\0".join([record.model, *record.tokens])
-    return f"explorer-{hashlib.sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    return name_from_content("explorer", record.model, *record.tokens)

@@ -18,7 +18,7 @@ class UnknownDefinitionError(ValueError):
 class Definition:
     """One function, class, method or constant as it stands in its file."""
 
-    name: str  # bertbook.model.attention.SelfAttention
+    name: str  # bertbook.model.attention.MultiHeadAttention
     file: Path
     path: str  # bertbook/model/attention.py
     first: int  # its lines in the file, decorators included, from 1

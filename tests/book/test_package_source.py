@@ -20,7 +20,7 @@ from bertbook.records import AttentionRecord
             "bertbook.model.attention.scaled_dot_product_attention",
             inspect.unwrap(attention.scaled_dot_product_attention),
         ),
-        ("bertbook.model.attention.SelfAttention", attention.SelfAttention),
+        ("bertbook.model.attention.MultiHeadAttention", attention.MultiHeadAttention),
         ("bertbook.config.BertConfig", bertbook.config.BertConfig),  # decorated
         ("bertbook.records.AttentionRecord.load", AttentionRecord.load),  # a decorated method
     ],
@@ -56,7 +56,7 @@ def test_a_constant() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("bertbook.model.attention.Attention", r"no 'bertbook.model.attention.Attention'.*SelfAttention"),
+        ("bertbook.model.attention.Attention", r"no 'bertbook.model.attention.Attention'.*MultiHeadAttention"),
         ("bertbook.records.AttentionRecord.lod", r"no 'bertbook.records.AttentionRecord.lod'.* load, .*save"),
         ("bertbook.nowhere.thing", r"no 'bertbook.nowhere.thing'. bertbook/__init__.py defines here"),
         ("bertbook.config", r"'bertbook.config' is a whole module. bertbook/config.py defines here: .*BertConfig"),

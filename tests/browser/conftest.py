@@ -1,6 +1,6 @@
 """A real Chromium, cut off from every other host, for the widgets and for the built pages.
 
-Fixtures for tests: ``page`` and ``open_page(...)``, ``serve(folder)``, ``axe(page)``, ``problems``.
+Fixtures for tests: ``page``, ``open_page(...)``, ``show(widget, ...)``, ``serve(folder)``, ``axe(page)``, ``problems``.
 A test fails at its end when a page asked another host for anything, logged a console error, threw, or met
 a failed or 4xx/5xx response. Without a browser the tests skip; with BERTBOOK_REQUIRE_BROWSER=1 they fail.
 """
@@ -16,6 +16,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+
+from bertbook.viz.embed import BookWidget
+from tests.browser.widgets import write_page
 
 HERE = Path(__file__).parent
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -122,6 +125,18 @@ def open_page(browser: Any, problems: list[str]) -> Iterator[Callable[..., Any]]
     yield open_page
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def show(open_page: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+    """``show(widget, ..., fragment="", **how)``: a page, opened from disk, that holds the widgets."""
+
+    def show(*widgets: BookWidget, fragment: str = "", **how: Any) -> Any:
+        page = open_page(**how)
+        page.goto(write_page(tmp_path / "page.html", *widgets).as_uri() + fragment)
+        return page
+
+    return show
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from repository import Repository
 
-from tests.built_book import ROOT, built_book
+from tests.built_book import ROOT, built_book, chapters
 
-PAGES = ["book/index", "book/attention", "book/bibliography", "search", "genindex"]
-CHAPTERS = ["book/index", "book/attention"]
+CHAPTERS = chapters()
+PAGES = [*CHAPTERS, "book/bibliography", "search", "genindex"]
 _RENDERED = "() => !window.MathJax || (MathJax.startup && MathJax.startup.promise.then(() => true))"
 
 

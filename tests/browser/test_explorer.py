@@ -11,6 +11,7 @@ import pytest
 from bertbook.records import AttentionRecord
 from bertbook.viz import AttentionExplorer
 from bertbook.viz.embed import bundle_css, bundle_js
+from tests.browser.widgets import RENDER, write_page
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]", "it", "slept", "[SEP]"]
 OpenPage = Callable[..., Any]
@@ -25,27 +26,6 @@ def make_record(layers: int = 3, heads: int = 4, tokens: list[str] | int = TOKEN
 
 
 RECORD = make_record()
-
-
-@pytest.fixture
-def show(open_page: OpenPage, tmp_path: Path) -> Callable[..., Any]:
-    """``show(explorer, ..., fragment="", **how)``: a page, opened from disk, that holds the explorers."""
-
-    def show(*explorers: AttentionExplorer, fragment: str = "", **how: Any) -> Any:
-        page = open_page(**how)
-        page.goto(write(tmp_path / "page.html", *explorers).as_uri() + fragment)
-        return page
-
-    return show
-
-
-def write(path: Path, *explorers: AttentionExplorer, html: str = "<html lang='en'>") -> Path:
-    body = "<hr>".join(explorer.html() for explorer in explorers)
-    head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>Test</title>"
-    path.write_text(
-        f"<!doctype html>{html}<head>{head}</head><body><main><h1>Test</h1>{body}</main></body></html>", "utf-8"
-    )
-    return path
 
 
 def pixels(page: Any, selector: str) -> np.ndarray:
@@ -269,7 +249,7 @@ def test_theme_switch_repaints(show: Callable[..., Any], switch: str | None) -> 
 def test_background_of_the_host(open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page(dark=True)
     html = "<html lang='en' data-theme='light' style='--pst-color-background: color(srgb 1 0.8 0.6)'>"
-    page.goto(write(tmp_path / "page.html", AttentionExplorer(RECORD), html=html).as_uri())
+    page.goto(write_page(tmp_path / "page.html", AttentionExplorer(RECORD), html=html).as_uri())
     assert page.locator(".bb-widget").get_attribute("data-bb-theme") == "light"
     assert pixels(page, ".bb-ae-legend canvas")[0, 0].tolist() == [255, 204, 153, 255]
 
@@ -329,7 +309,7 @@ def test_tokens_are_text(show: Callable[..., Any]) -> None:
     assert page.locator("li[role=option]").all_inner_texts()[:3] == [nasty[0], nasty[1], "(empty)"]
     assert page.locator("li[role=option]").nth(1).get_attribute("title") == nasty[1]
     assert page.locator(".bb-widget img, .bb-widget script").count() == 0
-    assert page.locator(".bb-ae-caption").inner_text() == "<script>ran(2)</script>"
+    assert page.locator(".bb-caption").inner_text() == "<script>ran(2)</script>"
 
 
 def test_chinese_stands_upright(show: Callable[..., Any]) -> None:
@@ -442,39 +422,13 @@ def test_save_image(show: Callable[..., Any], view: Any, tmp_path: Path) -> None
     assert Path(png.value.path()).stat().st_size > 5000
 
 
-RENDER = """async ([source, css, bytes, data]) => {
-  const style = document.createElement("style");
-  style.textContent = css;
-  document.head.append(style);
-  const { default: widget } = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
-  const values = { layer: 1, head: 0, focus: 2, view: "matrix",
-    _data: { ...data, weights: new DataView(Uint8Array.from([0, 0, 0, ...bytes]).buffer, 3) } };
-  const handlers = {};
-  window.model = {
-    saves: 0,
-    get: (name) => values[name],
-    set(name, value) {
-      if (values[name] === value) return;
-      values[name] = value;
-      for (const handler of handlers[`change:${name}`] ?? []) handler();
-    },
-    save_changes() { this.saves++; },
-    on: (name, handler) => (handlers[name] ??= []).push(handler),
-    off: (name, handler) => (handlers[name] = handlers[name].filter((h) => h !== handler)),
-    listeners: () => Object.values(handlers).flat().length,
-  };
-  window.el = document.createElement("div");
-  window.stop = widget.render({ model: window.model, el: window.el });  // anywidget may render before it attaches
-  document.querySelector("main").append(window.el);
-}"""
-
-
 def test_anywidget_render(page: Any, tmp_path: Path) -> None:
     (tmp_path / "p.html").write_text("<!doctype html><title>p</title><main></main>")
     page.goto((tmp_path / "p.html").as_uri())
     data = AttentionExplorer(RECORD)._data()
-    weights = data.pop("weights")
-    page.evaluate(RENDER, [bundle_js("attention-explorer"), bundle_css("attention-explorer"), list(weights), data])
+    data["weights"] = list(data["weights"])
+    values = {"layer": 1, "head": 0, "focus": 2, "view": "matrix", "_data": data}
+    page.evaluate(RENDER, [bundle_js("attention-explorer"), bundle_css("attention-explorer"), values])
     page.wait_for_function("document.querySelector('.bb-ae-field')?.clientWidth > 100")
     assert pixels(page, ".bb-ae-legend canvas")[0, 0].tolist() == [255, 255, 255, 255]
     check_bars(page, RECORD.weights[1, 0, 2])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from bertbook import BertConfig
-from bertbook.model.attention import SelfAttention, scaled_dot_product_attention
+from bertbook.model.attention import MultiHeadAttention, scaled_dot_product_attention
 
 INPUTS = torch.tensor([[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]).double()
 W_K = torch.tensor([[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]]).double()
@@ -144,7 +144,7 @@ def test_dropout_takes_its_share_and_keeps_the_sum() -> None:
 def test_dropout_only_while_training(need_weights: bool) -> None:
     torch.manual_seed(0)
     config = BertConfig(hidden_size=8, num_attention_heads=2, attention_probs_dropout_prob=0.5)
-    attention, hidden = SelfAttention(config), torch.randn(2, 10, 8)
+    attention, hidden = MultiHeadAttention(config), torch.randn(2, 10, 8)
     first, second = (attention(hidden, None, need_weights)[0] for _ in range(2))
     assert not torch.equal(first, second)
     attention.eval()
@@ -155,7 +155,10 @@ def test_dropout_only_while_training(need_weights: bool) -> None:
 def test_heads_are_slices_of_the_projections() -> None:
     """Head k works on numbers k·d to (k+1)·d of Q, K and V; W_O then mixes the heads."""
     torch.manual_seed(0)
-    attention, hidden = SelfAttention(BertConfig(hidden_size=12, num_attention_heads=3)).eval(), torch.randn(1, 5, 12)
+    attention, hidden = (
+        MultiHeadAttention(BertConfig(hidden_size=12, num_attention_heads=3)).eval(),
+        torch.randn(1, 5, 12),
+    )
     Q, K, V = attention.query(hidden), attention.key(hidden), attention.value(hidden)
     heads = [
         scaled_dot_product_attention(Q[..., at : at + 4], K[..., at : at + 4], V[..., at : at + 4]) for at in (0, 4, 8)

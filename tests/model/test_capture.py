@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertbook import Bert, BertConfig, Tokenizer, record_attention
+from bertbook import Bert, BertConfig, BertForMaskedLM, Tokenizer, record_attention
 
 TOKENIZER = Tokenizer.from_vocab(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "##s", "."])
 
@@ -69,3 +69,17 @@ def test_works_on(model: Bert, device: str) -> None:
 def test_not_a_text(model: Bert, arguments: tuple[object, ...]) -> None:
     with pytest.raises(TypeError):
         record_attention(model, TOKENIZER, *arguments)
+
+
+def test_a_model_with_a_head(model: Bert) -> None:
+    headed = BertForMaskedLM(model.config)
+    headed.bert.load_state_dict(model.state_dict(), strict=False)  # the head has no pooler
+    headed.name = "headed"
+    record = record_attention(headed, TOKENIZER, "The cat sat.")
+    assert record.model == "headed"
+    np.testing.assert_array_equal(record.weights, record_attention(model, TOKENIZER, "The cat sat.").weights)
+
+
+def test_no_bert() -> None:
+    with pytest.raises(TypeError, match="Linear holds no Bert"):
+        record_attention(torch.nn.Linear(2, 2), TOKENIZER, "The cat sat.")

@@ -1,13 +1,14 @@
 """Bad input to the model: each refused at once, in words that help."""
 
 import re
+import warnings
 from typing import Any
 
 import pytest
 import torch
 
 from bertbook import Bert, BertConfig
-from bertbook.model.inputs import check_inputs
+from bertbook.model.inputs import _warn_of_hidden_cls, check_inputs
 
 CONFIG = BertConfig(
     vocab_size=10,
@@ -74,3 +75,21 @@ def test_good_input_passes(dtype: torch.dtype) -> None:
 def test_the_model_asks() -> None:
     with pytest.raises(ValueError, match="sequence of 7 tokens; this model has 6 positions"):
         Bert(CONFIG)(torch.zeros(1, 7).long())
+
+
+def test_a_mask_that_hides_cls_is_warned_of_once() -> None:
+    _warn_of_hidden_cls.cache_clear()
+    on_the_left = torch.tensor([[1, 1, 1], [0, 1, 1]])
+    model = Bert(CONFIG).eval()
+    with pytest.warns(UserWarning, match=r"hides position 0 .*on the left\? It belongs on the right") as seen:
+        outputs = [model(IDS, attention_mask=on_the_left).last_hidden_state for _ in range(3)]
+    assert all(output.isfinite().all() for output in outputs)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("mask", [ONES, torch.tensor([[1, 1, 1], [1, 0, 0]]), torch.tensor([[1, 1, 1], [0, 0, 0]])])
+def test_padding_on_the_right_and_rows_of_padding_alone_are_not(mask: torch.Tensor) -> None:
+    _warn_of_hidden_cls.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Bert(CONFIG).eval()(IDS, attention_mask=mask).pooler_output.isfinite().all()

@@ -210,3 +210,9 @@ def test_windows_line_ends(tmp_path: Path) -> None:
     path = tmp_path / "vocab.txt"
     path.write_bytes("".join(f"{token}\r\n" for token in SMALL).encode())
     assert Tokenizer.from_vocab(str(path)).vocab == {token: number for number, token in enumerate(SMALL)}
+
+
+def test_two_long_texts_cut_short_take_no_room_for_what_was_cut(tokenizer: Tokenizer) -> None:
+    """The library keeps every pair of pieces that it cut off: here 25 million."""
+    batch = tokenizer(("one " * 10_000, "two " * 10_000), max_length=7)
+    assert tokenizer.ids_to_tokens(batch["input_ids"][0]) == ["[CLS]", "one", "one", "[SEP]", "two", "two", "[SEP]"]

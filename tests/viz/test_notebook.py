@@ -2,16 +2,12 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from bertbook.records import AttentionRecord
 from bertbook.viz import AttentionExplorer, embed
-
-VIEW = "application/vnd.jupyter.widget-view+json"
+from tests.viz.kernel import VIEW, run
 
 SHOW = """
 import numpy as np
@@ -26,14 +22,6 @@ explorer.widget.set_state({"head": 1, "focus": 0})
 explorer.layer = 0
 print(explorer.layer, explorer.head, explorer.focus, explorer.view)
 """
-
-
-def run(*cells: str) -> tuple[list[list[Any]], dict[str, Any]]:
-    """The outputs of the cells in a kernel of their own, and the state of its widgets."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    client = NotebookClient(notebook, kernel_name="python3", timeout=120)
-    client.execute()
-    return [cell["outputs"] for cell in notebook.cells], client.widget_state
 
 
 def test_in_a_static_page_it_is_html_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bertbook.check.compare import Finding
 from bertbook.check.exercise import Case, Exercise, looks_like
+from bertbook.check.masks import no_bool
 
 
 def _mask(lengths: Tensor, size: int) -> Tensor:
@@ -29,21 +29,6 @@ def _cases() -> list[Case]:
 
 def _shift(by: int) -> Any:
     return lambda lengths, size: _mask((lengths + by).clamp(0, size), size)
-
-
-def _no_bool(case: Case, given: Any) -> Finding | None:
-    """Numbers where True and False are asked for: 1 and 0, or what is added to the scores."""
-    if given.dtype == torch.bool:
-        return None
-    if given.is_floating_point() and given.min() < 0:
-        return Finding(
-            "Your mask holds numbers to be added to the scores, not True and False.",
-            "Such masks exist, but this one answers a question: may this key be looked at?",
-        )
-    return Finding(
-        f"Your mask holds numbers ({str(given.dtype).removeprefix('torch.')}), not True and False.",
-        "A comparison gives True and False by itself.",
-    )
 
 
 PADDING_MASK = Exercise(
@@ -81,7 +66,7 @@ PADDING_MASK = Exercise(
             "Your mask expects the padding on the left.",
             "In BERT, a text starts at position 0 and the padding follows.",
         ),
-        _no_bool,
+        no_bool,
     ),
     start="Begin with the positions 0, 1, …, size − 1. When does a position hold a token?",
     onward="Which shape would a causal mask have, where token i may look at tokens 0 to i only?",

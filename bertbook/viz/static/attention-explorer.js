@@ -8,6 +8,8 @@ import {
   sequentialScale,
   fromAddress,
   addressWith,
+  followAddress,
+  renderLive,
   download,
 } from "./shared.js";
 import { weightOf, shade, percent, visible, segmentRuns, strongest } from "./weights.js";
@@ -43,7 +45,7 @@ class Explorer {
     Object.assign(this.state, linked);
 
     root.classList.add("bb-widget");
-    const caption = el("p", { class: "bb-ae-caption", id: `${this.uid}-caption` }, data.caption);
+    const caption = el("p", { class: "bb-caption", id: `${this.uid}-caption` }, data.caption);
     this.spoken = el("p", { class: "bb-sr", "aria-live": "polite" });
     this.parts = [overview(this), headPanel(this), picture(this), readout(this), table(this), footer(this)];
     this.frame = el("div", { class: "bb-ae", role: "group", "aria-labelledby": caption.id }, caption);
@@ -60,16 +62,15 @@ class Explorer {
     // Live widgets are drawn before they are in the page, others inside a closed dropdown: no width or colour yet.
     this.resized = new ResizeObserver(() => root.clientWidth !== this.width && (this.recolour(), this.layout()));
     this.resized.observe(root);
-    this.address = fromAddress(data.id);
-    this.onAddress = () => this.followAddress();
-    if (!host.live) addEventListener("hashchange", this.onAddress);
+    // Nothing new about this widget: drawn all the same, for its link keeps what the address says about others.
+    if (!host.live) this.stopAddress = followAddress(data.id, (news) => this.set((news && this.linkedState()) || {}));
     if (linked) root.scrollIntoView();
   }
 
   destroy() {
     this.stopTheme();
     this.resized.disconnect();
-    removeEventListener("hashchange", this.onAddress);
+    this.stopAddress?.();
     this.root.replaceChildren();
   }
 
@@ -155,13 +156,6 @@ class Explorer {
     const links =
       focus == null ? strongest(this.bytes(), this.size, Math.min(3 * this.size, 150)) : this.topKeys(focus, this.size);
     return links.filter(([, , q]) => weightOf(q) >= 0.005);
-  }
-
-  /** The page's address changed. What it said about this widget before is past: the reader may have moved on since. */
-  followAddress() {
-    const news = fromAddress(this.data.id);
-    this.set((news !== this.address && this.linkedState()) || {});
-    this.address = news;
   }
 
   /** The view that the page's address asks for, or null. */
@@ -378,11 +372,11 @@ function footer(x) {
   return {
     node: el(
       "div",
-      { class: "bb-ae-foot" },
+      { class: "bb-foot" },
       el("p", {}, HELP),
       el(
         "p",
-        { class: "bb-ae-save" },
+        { class: "bb-actions" },
         el("button", { type: "button", onclick: save("svg") }, "Save SVG"),
         el("button", { type: "button", onclick: save("png") }, "Save PNG"),
         link,
@@ -403,20 +397,8 @@ function mount(root, data, host = {}) {
   return new Explorer(root, data, host);
 }
 
-/** anywidget's entry: the same picture, with its state in step with Python's. */
-function render({ model, el: root }) {
-  const read = () => Object.fromEntries(STATE.map((name) => [name, model.get(name)]));
-  const onState = (changes) => {
-    for (const [name, value] of Object.entries(changes)) model.set(name, value);
-    model.save_changes();
-  };
-  const explorer = mount(root, model.get("_data"), { live: true, state: read(), onState });
-  const follow = () => explorer.set(read(), { fromHost: true });
-  for (const name of STATE) model.on(`change:${name}`, follow);
-  return () => {
-    for (const name of STATE) model.off(`change:${name}`, follow);
-    explorer.destroy();
-  };
+function render(context) {
+  return renderLive(context, mount, STATE);
 }
 
 export { mount, render };

@@ -142,6 +142,37 @@ export function addressWith(id, value) {
   return `#${[...entries().filter((entry) => !entry.startsWith(`${id}=`)), `${id}=${value}`].join("&")}`;
 }
 
+/**
+ * Call `changed` whenever the page's address changes: with what it now says about the widget `id`, or with null where
+ * that is what it said before (the reader may have moved on since). Returns a function that stops it.
+ */
+export function followAddress(id, changed) {
+  let before = fromAddress(id);
+  const listen = () => {
+    const news = fromAddress(id);
+    changed(news === before ? null : news);
+    before = news;
+  };
+  addEventListener("hashchange", listen);
+  return () => removeEventListener("hashchange", listen);
+}
+
+/** anywidget's entry over a widget's `mount`: the same picture, with the named state in step with Python's. */
+export function renderLive({ model, el: root }, mount, names) {
+  const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  const onState = (changes) => {
+    for (const [name, value] of Object.entries(changes)) model.set(name, value);
+    model.save_changes();
+  };
+  const widget = mount(root, model.get("_data"), { live: true, state: read(), onState });
+  const follow = () => widget.set(read(), { fromHost: true });
+  for (const name of names) model.on(`change:${name}`, follow);
+  return () => {
+    for (const name of names) model.off(`change:${name}`, follow);
+    widget.destroy();
+  };
+}
+
 /** Hand the reader a file. */
 export function download(name, blob) {
   const link = el("a", { href: URL.createObjectURL(blob), download: name });

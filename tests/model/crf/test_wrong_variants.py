@@ -31,7 +31,7 @@ MISTAKES = [
     ("forbidden moves taken", "self.transitions.to(dtype).masked_fill(~self.allowed_transitions, FORBIDDEN)",
      "self.transitions.to(dtype)", "log Z"),
     ("a wrong sign", "-self.log_likelihood", "self.log_likelihood", "loss"),
-    ("a mean over rows", "/ (labels != IGNORE).sum()", "/ len(labels)", "loss"),
+    ("a mean over rows", "/ (labels != IGNORED).sum()", "/ len(labels)", "loss"),
     ("going on into the padding", ".masked_fill(~chain.inside[:, t, None], 0.0)", "", "marginals"),
     ("backward without what is emitted next", "(chain.scores[:, t] + betas[-1])", "betas[-1]", "marginals"),
     ("backward in the wrong direction", "leaving.logsumexp(2)", "leaving.logsumexp(1)", "marginals"),
