@@ -29,7 +29,7 @@ class BertOutput:
 
 
 class Pooler(nn.Module):
-    """The vector at [CLS] through a dense layer and tanh: what next-sentence prediction was trained on."""
+    """The vector at [CLS], dense and tanh: next-sentence prediction was trained on it."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
