@@ -166,10 +166,10 @@ class TestNotebook:
         NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
         outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
         assert [output for output in outputs if output.get("name") == "stderr"] == []
-        data = [output["data"] for output in outputs if "data" in output]
-        assert any(
-            "application/vnd.jupyter.widget-view+json" in bundle for bundle in data
-        )  # live where a kernel listens
+        bundles = [output["data"] for output in outputs if "data" in output]
+        live = [bundle for bundle in bundles if "application/vnd.jupyter.widget-view+json" in bundle]
+        code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+        assert len(live) == code.count("\nviz.Attention")  # live where a kernel listens
 
 
 def test_the_install_cell_installs_only_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
