@@ -161,7 +161,7 @@ class BertForPreTraining(BertWithHead):
         loss, logits = masked_lm(self, encoded.last_hidden_state, labels, output_logits)
         follows = self.nsp(encoded.pooler_output)  # (B, 2)
         if next_sentence_label is not None:
-            _check("next_sentence_label", next_sentence_label, (len(input_ids),), 2)
+            check_labels("next_sentence_label", next_sentence_label, (len(input_ids),), 2)
             second = cross_entropy(follows, next_sentence_label)
             loss = second if loss is None else loss + second
         return PreTrainingOutput(loss, logits, encoded, follows)
@@ -191,12 +191,11 @@ class BertForSequenceClassification(BertWithHead):
         logits = self.classifier(self.dropout(encoded.pooler_output))  # (B, K)
         loss = None
         if labels is not None and self.config.num_labels == 1:
-            if not torch.compiler.is_compiling():
-                check_targets(labels, len(input_ids))
+            check_targets(labels, len(input_ids))
             predicted = full(logits[:, 0])
             loss = F.mse_loss(predicted, labels.to(predicted.dtype))
         elif labels is not None:
-            _check("labels", labels, (len(input_ids),), self.config.num_labels)
+            check_labels("labels", labels, (len(input_ids),), self.config.num_labels)
             loss = cross_entropy(logits, labels)
         return HeadOutput(loss, logits, encoded)
 
@@ -222,7 +221,7 @@ class BertForTokenClassification(BertWithHead):
         logits = self.classifier(self.dropout(encoded.last_hidden_state))  # (B, S, K)
         loss = None
         if labels is not None:
-            _check("labels", labels, tuple(input_ids.shape), self.config.num_labels)
+            check_labels("labels", labels, tuple(input_ids.shape), self.config.num_labels)
             loss = cross_entropy(logits, labels) if self.crf is None else self.crf(logits, labels)
         return HeadOutput(loss, logits, encoded)
 
@@ -254,7 +253,7 @@ class BertForQuestionAnswering(BertWithHead):
         loss = None
         if start_positions is not None and end_positions is not None:
             for name, positions in (("start_positions", start_positions), ("end_positions", end_positions)):
-                _check(name, positions, (len(input_ids),), input_ids.shape[1])
+                check_labels(name, positions, (len(input_ids),), input_ids.shape[1])
             start, end = cross_entropy(logits[..., 0], start_positions), cross_entropy(logits[..., 1], end_positions)
             loss = (start + end) / 2
         return AnswerOutput(loss, logits, encoded)
@@ -270,18 +269,13 @@ def masked_lm(
     table = model.bert.embeddings.token.weight  # (V, E)
     if labels is None:
         return None, model.mlm(hidden, table)
-    _check("labels", labels, tuple(hidden.shape[:2]), model.config.vocab_size)
+    check_labels("labels", labels, tuple(hidden.shape[:2]), model.config.vocab_size)
     if output_logits:
         logits = model.mlm(hidden, table)
         return cross_entropy(logits, labels), logits
     chosen = labels != IGNORED  # (B, S)
     logits = model.mlm(hidden[chosen], table)  # (N, V)
     return cross_entropy(logits, labels[chosen]), logits
-
-
-def _check(name: str, labels: Tensor, shape: tuple[int, ...], count: int) -> None:
-    if not torch.compiler.is_compiling():
-        check_labels(name, labels, shape, count)
 
 
 # By the name of its task, as load_pretrained takes it.

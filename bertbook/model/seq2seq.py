@@ -109,9 +109,8 @@ class Seq2Seq(nn.Module):
         )
         output = Seq2SeqOutput(None, logits, encoded)
         if labels is not None:
-            if not torch.compiler.is_compiling():
-                shape = tuple(decoder_input_ids.shape)
-                check_labels("labels", labels, shape, self.config.vocab_size)
+            shape = tuple(decoder_input_ids.shape)
+            check_labels("labels", labels, shape, self.config.vocab_size)
             output.loss = cross_entropy(logits, labels)
         if output_attentions:
             own, cross = zip(*weights, strict=True)
