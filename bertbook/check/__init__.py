@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     from bertbook.check.encoder import encoder_1 as encoder_1
     from bertbook.check.encoder import encoder_2 as encoder_2
     from bertbook.check.encoder import encoder_3 as encoder_3
+    from bertbook.check.fast import fast_1 as fast_1
+    from bertbook.check.fast import fast_2 as fast_2
+    from bertbook.check.fast import fast_3 as fast_3
+    from bertbook.check.fast import fast_4 as fast_4
 
 # chapter (the module of its exercises) -> how many it has, counted from 1
-_EXERCISES = {"attention": 4, "encoder": 3, "decoder": 4}
+_EXERCISES = {"attention": 4, "encoder": 3, "decoder": 4, "fast": 4}
 _CHAPTER_OF = {
     f"{chapter}_{number}": chapter for chapter, count in _EXERCISES.items() for number in range(1, count + 1)
 }

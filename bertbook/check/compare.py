@@ -24,7 +24,8 @@ def difference(given: Any, expected: Any, names: Sequence[str], tolerance: float
     Args:
         expected: a tensor, a number or another plain value; or a tuple of these.
         names: what to call ``expected``, or each of its parts if it is a tuple.
-        tolerance: allowed difference of floats, absolute and relative. Shapes and dtypes must be equal.
+        tolerance: allowed difference of floats, absolute and relative. Shapes and dtypes must be equal; a tensor
+            that is expected with a gradient must have one.
     """
     if not isinstance(expected, tuple):
         return _difference(given, expected, names[0], tolerance)
@@ -133,6 +134,7 @@ def _tensor_difference(given: Any, expected: Tensor, name: str, tolerance: float
         return Finding(
             f"`{name}` is {kind(given)} and should be {kind(expected)}.", hint if isinstance(given, np.ndarray) else ""
         )
+    cut_off = expected.requires_grad and not given.requires_grad
     given = given.detach().cpu()
     if given.shape != expected.shape:
         return Finding(f"`{name}` has shape {tuple(given.shape)} and should have {tuple(expected.shape)}.")
@@ -143,7 +145,9 @@ def _tensor_difference(given: Any, expected: Tensor, name: str, tolerance: float
         )
     wrong = ~torch.isclose(given, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
     if not wrong.any():
-        return None
+        return (
+            Finding(f"The numbers in `{name}` are right, but no gradient flows back through them.") if cut_off else None
+        )
     broken = ~given.isfinite() & expected.isfinite()
     if broken.any():
         return Finding(f"{_share(broken)} in `{name}` are NaN (not a number) or infinite.")

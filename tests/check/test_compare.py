@@ -106,3 +106,16 @@ def test_printable_is_one_short_line() -> None:
     assert printable("a\n  b\tc.") == "a b c"
     assert printable("\x1b[31mred\ud800") == "\ufffd[31mred\ufffd"
     assert len(printable("x" * 10_000)) == 300
+
+
+def test_a_gradient_that_is_asked_for() -> None:
+    numbers = torch.ones(2)
+    expected = torch.ones(2, requires_grad=True) * 1
+    found = difference(numbers, expected, ("a",), 1e-5)
+    assert found is not None
+    assert found.message == "The numbers in `a` are right, but no gradient flows back through them."
+    assert same(expected.clone(), expected, 1e-5)
+    assert same(expected, numbers, 1e-5)  # one that is not asked for does no harm
+    wrong = difference(2 * numbers, expected, ("a",), 1e-5)
+    assert wrong is not None
+    assert "2 of 2 numbers" in wrong.message
