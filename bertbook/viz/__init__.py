@@ -3,13 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from bertbook.viz.explorer import AttentionExplorer as AttentionExplorer
+from bertbook.viz.packing import PackingExplorer as PackingExplorer
 from bertbook.viz.steps import AttentionSteps as AttentionSteps
 
 if TYPE_CHECKING:
     from bertbook.viz.figures import SHADES as SHADES
     from bertbook.viz.figures import figure as figure
 
-__all__ = ["SHADES", "AttentionExplorer", "AttentionSteps", "figure"]
+__all__ = ["SHADES", "AttentionExplorer", "AttentionSteps", "PackingExplorer", "figure"]
 
 
 def __getattr__(name: str) -> Any:

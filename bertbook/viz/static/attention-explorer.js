@@ -10,11 +10,11 @@ import {
   addressWith,
   followAddress,
   renderLive,
-  download,
 } from "./shared.js";
 import { weightOf, shade, percent, visible, segmentRuns, strongest } from "./weights.js";
 import { overview, picture } from "./head-views.js";
-import { drawPicture, toPng } from "./picture.js";
+import { drawPicture } from "./picture.js";
+import { saveButtons } from "./save.js";
 
 const STATE = ["layer", "head", "focus", "view"];
 const KINDS = {
@@ -354,8 +354,8 @@ function table(x) {
 
 function footer(x) {
   const name = () => `${x.data.id}-layer${x.state.layer}-head${x.state.head}`;
-  const save = (kind) => async () => {
-    const svg = drawPicture({
+  const draw = () =>
+    drawPicture({
       ...x.state,
       labels: x.labels,
       runs: x.runs,
@@ -366,8 +366,6 @@ function footer(x) {
       size: x.size,
       links: x.links(),
     });
-    download(`${name()}.${kind}`, kind === "svg" ? new Blob([svg.text], { type: "image/svg+xml" }) : await toPng(svg));
-  };
   const link = x.host.live ? null : el("a", {}, "Link to this view");
   return {
     node: el(
@@ -377,8 +375,7 @@ function footer(x) {
       el(
         "p",
         { class: "bb-actions" },
-        el("button", { type: "button", onclick: save("svg") }, "Save SVG"),
-        el("button", { type: "button", onclick: save("png") }, "Save PNG"),
+        ...saveButtons(name, draw),
         link,
       ),
     ),

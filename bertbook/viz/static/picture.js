@@ -1,8 +1,8 @@
 // The explorer's present view as a picture to keep: one SVG for both kinds of file.
 import { el, colours } from "./shared.js";
+import { svgText } from "./save.js";
 
 const MARGIN = 16;
-const FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', sans-serif";
 const shorten = (label) => (label.length > 16 ? `${label.slice(0, 15)}…` : label);
 
 /** { text, width, height }: the head as a matrix or as lines, with its title and its tokens. */
@@ -80,12 +80,7 @@ export function drawPicture({ root, view, layer, head, focus, labels, runs, capt
       );
     }
   }
-  const svg = el(
-    "svg",
-    { width, height, viewBox: `0 0 ${width} ${height}`, "font-family": FONT, "font-size": 12 },
-    ...parts,
-  );
-  return { text: new XMLSerializer().serializeToString(svg), width, height };
+  return svgText(width, height, parts);
 }
 
 function matrixImage(bytes, size, scale) {
@@ -100,14 +95,4 @@ function matrixImage(bytes, size, scale) {
   }
   canvas.getContext("2d").putImageData(image, 0, 0);
   return canvas.toDataURL();
-}
-
-/** A drawn picture as a PNG blob of twice its size. */
-export async function toPng({ text, width, height }) {
-  const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-  await image.decode();
-  const canvas = el("canvas", { width: 2 * width, height: 2 * height });
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((done) => canvas.toBlob(done, "image/png"));
 }

@@ -3,7 +3,7 @@
 
 /** An element. Text only ever goes in as text nodes: a token may be "<script>". */
 export function el(tag, attributes = {}, ...children) {
-  const svg = ["svg", "path", "text", "g", "rect", "image"].includes(tag);
+  const svg = ["svg", "defs", "pattern", "path", "text", "g", "rect", "image"].includes(tag);
   const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
@@ -171,11 +171,4 @@ export function renderLive({ model, el: root }, mount, names) {
     for (const name of names) model.off(`change:${name}`, follow);
     widget.destroy();
   };
-}
-
-/** Hand the reader a file. */
-export function download(name, blob) {
-  const link = el("a", { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
