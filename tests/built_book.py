@@ -9,6 +9,9 @@ from pathlib import Path
 import fresh
 import yaml
 
+from bertbook import viz
+from bertbook.viz.embed import BookWidget
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -46,3 +49,10 @@ def chapters() -> list[str]:
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     names = [toc["root"], *(chapter["file"] for chapter in toc["chapters"])]
     return [name for name in names if name != "book/bibliography"]
+
+
+def shown_widgets(code: str) -> list[str]:
+    """The widgets of ``bertbook.viz`` that cells show, by class, in order: ``viz.AttentionSteps(…`` begins a line."""
+    values = {name: getattr(viz, name) for name in viz.__all__}
+    widgets = [name for name, value in values.items() if isinstance(value, type) and issubclass(value, BookWidget)]
+    return re.findall(rf"^viz\.({'|'.join(widgets)})\(", code, re.MULTILINE)

@@ -15,7 +15,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from pages import Book, FlattenError
 
-from tests.built_book import ROOT
+from tests.built_book import ROOT, shown_widgets
 
 FILES = sorted((ROOT / "book" / "notebooks").glob("*.ipynb"))
 RAW = {
@@ -169,7 +169,7 @@ class TestNotebook:
         bundles = [output["data"] for output in outputs if "data" in output]
         live = [bundle for bundle in bundles if "application/vnd.jupyter.widget-view+json" in bundle]
         code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
-        assert len(live) == code.count("\nviz.Attention")  # live where a kernel listens
+        assert len(live) == len(shown_widgets(code))  # live where a kernel listens
 
 
 def test_the_install_cell_installs_only_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

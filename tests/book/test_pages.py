@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.built_book import ROOT, chapters
+from tests.built_book import ROOT, chapters, shown_widgets
 
 CHAPTERS = [f"{name}.html" for name in chapters()]
 PAGES = [*CHAPTERS, "book/bibliography.html", "search.html", "genindex.html"]
@@ -130,9 +130,7 @@ def test_widget_code_stands_once_a_page(book: Path, name: str) -> None:
     page = parsed(book / name)
     modules = Counter((tag.name, tag["data-bertbook-module"]) for tag in page.select("[data-bertbook-module]"))
     assert set(modules.values()) <= {1}
-    shown = re.findall(
-        r"^viz\.(Attention\w+)", (ROOT / name).with_suffix(".md").read_text(encoding="utf-8"), re.MULTILINE
-    )
+    shown = shown_widgets((ROOT / name).with_suffix(".md").read_text(encoding="utf-8"))
     assert len(modules) == 2 * len(set(shown))  # a style and a script for each kind of widget
     # The static page holds the picture itself, no state of a Jupyter widget that needs a loader from elsewhere.
     assert not page.select('script[type^="application/vnd.jupyter"]')
