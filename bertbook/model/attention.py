@@ -1,12 +1,16 @@
 """Attention, twice: once to be read, once to be fast. Tests hold the two equal."""
 
 import math
+from collections.abc import Callable
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from bertbook.config import BertConfig
+
+# Stands in a mask's place where rows lie end to end (packing.py): query, key, value, dropout → mixed values.
+Attend = Callable[[Tensor, Tensor, Tensor, float], Tensor]
 
 
 def scaled_dot_product_attention(
@@ -51,7 +55,7 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self,
         hidden: Float[Tensor, "B S H"],
-        mask: Bool[Tensor, "#B 1 #S S"] | None = None,
+        mask: Bool[Tensor, "#B 1 #S S"] | Attend | None = None,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "B S H"], Float[Tensor, "B h S S"] | None]:
         """Self-attention: let every token gather from those that ``mask`` allows (True: may be looked at)."""
@@ -66,18 +70,21 @@ class MultiHeadAttention(nn.Module):
         hidden: Float[Tensor, "B S H"],
         key: Float[Tensor, "B h T d"],
         value: Float[Tensor, "B h T d"],
-        mask: Bool[Tensor, "#B 1 #S T"] | None = None,
+        mask: Bool[Tensor, "#B 1 #S T"] | Attend | None = None,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "B S H"], Float[Tensor, "B h S T"] | None]:
         """Ask with ``hidden`` among keys and values, its own or those of another text.
 
         ``need_weights`` takes the readable path and returns its weights too. Otherwise
-        PyTorch's fused kernel does the same and never stores the S × T weights.
+        PyTorch's fused kernel does the same and never stores the S × T weights; for packed
+        rows, what stands in the mask's place does (packing.py).
         """
         query = self._split(self.query(hidden))  # (B, h, S, d)
         dropout = self.dropout if self.training else 0.0
         weights = None
-        if need_weights:
+        if callable(mask):
+            mixed = mask(query, key, value, dropout)
+        elif need_weights:
             mixed, weights = scaled_dot_product_attention(query, key, value, mask, dropout)
         else:
             mixed = F.scaled_dot_product_attention(query, key, value, mask, dropout)

@@ -1,15 +1,19 @@
 """BERT without a head: embeddings, L encoder layers, pooler (Devlin et al. 2019)."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from bertbook.config import BertConfig
+from bertbook.model.attention import Attend
 from bertbook.model.embeddings import Embeddings
 from bertbook.model.encoder import EncoderLayer
 from bertbook.model.inputs import check_inputs
+from bertbook.model.packing import Packing
 
 
 @dataclass
@@ -44,12 +48,24 @@ class Bert(nn.Module):
 
     Args:
         pooler: False leaves the pooler out, for heads that never use it.
+
+    Two attributes trade one thing for another; neither changes a result but by rounding, and dropout's draws:
+
+    ``packing``, True: padding is taken out before the first layer and put back, as zeros, after the last. Not done
+    where all attention weights are asked for, or the whole model is compiled. The tools of
+    :mod:`bertbook.model.inspect` show (B, S, …) all the same; a forward hook of your own sees packed rows, (1, N, H).
+
+    ``gradient_checkpointing``, False: in training keep only what goes into each layer, and run the layer once more in
+    the backward pass (Chen et al. 2016). Memory for one layer's activations, not L; a third more work.
     """
 
     def __init__(self, config: BertConfig, *, pooler: bool = True) -> None:
         super().__init__()
         self.config = config
         self.name = ""  # set by load_pretrained; used in captions
+        self.packing = True
+        self.gradient_checkpointing = False
+        self.inspected = 0  # how many blocks of inspect.py look at this model; each wants to see a layer run once
         self.embeddings = Embeddings(config)
         # ALBERT runs one and the same layer L times (Lan et al. 2020, section 3.1).
         count = 1 if config.share_layers else config.num_hidden_layers
@@ -73,7 +89,8 @@ class Bert(nn.Module):
         Args:
             token_type_ids: 0 for the first text, 1 for the second; all 0 when not given.
             attention_mask: 1 for tokens, 0 for padding; all 1 when not given. Vectors at padding
-                positions come out too, and mean nothing: all of them, in a row of 0 alone.
+                positions come out too, and mean nothing (zeros, if the rows were packed): all of
+                them, in a row of 0 alone.
             output_hidden_states: keep the vectors after every layer.
             output_attentions: keep the attention weights of every head (the readable path of
                 :mod:`bertbook.model.attention`; same result, more memory: L · B · h · S² numbers).
@@ -85,28 +102,59 @@ class Bert(nn.Module):
             check_inputs(self.config, input_ids, token_type_ids, attention_mask)
         if token_type_ids is None:
             token_type_ids = torch.zeros_like(input_ids)
-        mask = None
-        if attention_mask is not None:
+        mask: Bool[Tensor, "B 1 1 S"] | Attend | None = None
+        positions = None
+        packing = self.packing_of(attention_mask, output_attentions)
+        if packing is not None:
+            input_ids, token_type_ids = packing.pack(input_ids), packing.pack(token_type_ids)  # (1, N)
+            mask, positions = packing.attend, packing.positions
+        elif attention_mask is not None:
             # (B, 1, 1, S): the same keys for every head and every query
             mask = attention_mask[:, None, None, :] == 1
 
-        hidden = self.embeddings(input_ids, token_type_ids)  # (B, S, H)
+        hidden = self.embeddings(input_ids, token_type_ids, positions)
+        hidden, hidden_states, attentions = self.encode(hidden, mask, output_hidden_states, output_attentions)
+        if packing is not None:
+            hidden = packing.unpack(hidden)
+            hidden_states = tuple(packing.unpack(x) for x in hidden_states)
+        return BertOutput(
+            last_hidden_state=hidden,
+            pooler_output=None if self.pooler is None else self.pooler(hidden),
+            hidden_states=hidden_states if output_hidden_states else None,
+            attentions=attentions if output_attentions else None,
+        )
+
+    def encode(
+        self,
+        hidden: Float[Tensor, "B S H"],
+        mask: Bool[Tensor, "B 1 1 S"] | Attend | None = None,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
+    ) -> tuple[Float[Tensor, "B S H"], tuple[Float[Tensor, "B S H"], ...], tuple[Float[Tensor, "B h S S"], ...]]:
+        """The layers, one after the other: the last vectors, and what was asked for on the way."""
         hidden_states = [hidden]
         attentions = []
         for index in range(self.config.num_hidden_layers):
             layer = self.layers[index % len(self.layers)]
-            hidden, weights = layer(hidden, mask, output_attentions)
+            hidden, weights = self._run(layer, hidden, mask, output_attentions)
             if output_hidden_states:
                 hidden_states.append(hidden)
             if output_attentions:
                 attentions.append(weights)
-        hidden = self.norm(hidden)
-        return BertOutput(
-            last_hidden_state=hidden,
-            pooler_output=None if self.pooler is None else self.pooler(hidden),
-            hidden_states=tuple(hidden_states) if output_hidden_states else None,
-            attentions=tuple(attentions) if output_attentions else None,
-        )
+        return self.norm(hidden), tuple(hidden_states), tuple(attentions)
+
+    def _run(self, layer: nn.Module, *inputs: Any) -> Any:
+        if self.gradient_checkpointing and self.training and not self.inspected:
+            return checkpoint(layer, *inputs, use_reentrant=False)
+        return layer(*inputs)
+
+    def packing_of(
+        self, attention_mask: Int[Tensor, "B S"] | None = None, output_attentions: bool = False
+    ) -> Packing | None:
+        """How :meth:`forward` packs such a batch; None where it does not: nothing is padding, or all is."""
+        if attention_mask is None or output_attentions or not self.packing or torch.compiler.is_compiling():
+            return None
+        return Packing(attention_mask) if 0 < int(attention_mask.sum()) < attention_mask.numel() else None
 
 
 def initialise(module: nn.Module, config: BertConfig) -> None:

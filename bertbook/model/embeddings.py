@@ -29,10 +29,17 @@ class Embeddings(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.projection = nn.Identity() if config.embedding_size is None else nn.Linear(size, config.hidden_size)
 
-    def forward(self, input_ids: Int[Tensor, "B S"], token_type_ids: Int[Tensor, "B S"]) -> Float[Tensor, "B S H"]:
-        positions = torch.arange(input_ids.shape[1], device=input_ids.device) + self.offset  # (S,)
+    def forward(
+        self,
+        input_ids: Int[Tensor, "B S"],
+        token_type_ids: Int[Tensor, "B S"],
+        positions: Int[Tensor, "#B S"] | None = None,
+    ) -> Float[Tensor, "B S H"]:
+        if positions is None:
+            positions = torch.arange(input_ids.shape[1], device=input_ids.device)[None]  # (1, S)
         token = self.token(input_ids)  # (B, S, E)
-        summed = token + self.segment(token_type_ids) + self.position(positions).to(token.dtype)
+        position = self.position(positions + self.offset)  # (1, S, E), the same in every row
+        summed = token + self.segment(token_type_ids) + position.to(token.dtype)
         return self.projection(self.dropout(self.norm(summed)))  # (B, S, H)
 
 
@@ -46,8 +53,8 @@ class Sinusoids(nn.Module):
         super().__init__()
         self.size = size
 
-    def forward(self, positions: Int[Tensor, "S"]) -> Float[Tensor, "S E"]:  # noqa: F821 (a shape)
+    def forward(self, positions: Int[Tensor, "*B S"]) -> Float[Tensor, "*B S E"]:
         # In float32 whatever the weights are: bfloat16 has no 257th position.
         rates = 10000.0 ** (-torch.arange(0, self.size, 2, device=positions.device) / self.size)
-        angles = positions[:, None] * rates  # (S, E / 2)
+        angles = positions[..., None] * rates  # (*B, S, E / 2)
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)  # sin, cos, sin, cos, …

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from bertbook.config import BertConfig
-from bertbook.model.attention import MultiHeadAttention
+from bertbook.model.attention import Attend, MultiHeadAttention
 
 ACTIVATION: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,  # the exact one, with erf: what the published weights were trained with
@@ -50,7 +50,7 @@ class EncoderLayer(nn.Module):
     def forward(
         self,
         hidden: Float[Tensor, "B S H"],
-        mask: Bool[Tensor, "#B 1 #S S"] | None = None,
+        mask: Bool[Tensor, "#B 1 #S S"] | Attend | None = None,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "B S H"], Float[Tensor, "B h S S"] | None]:
         if self.norm_first:

@@ -16,7 +16,7 @@ from bertbook.config import BertConfig
 from bertbook.model.bert import Bert, BertOutput, initialise
 from bertbook.model.crf import LinearChainCRF
 from bertbook.model.encoder import ACTIVATION
-from bertbook.model.inputs import IGNORED, check_labels, check_targets
+from bertbook.model.inputs import IGNORED, check_labels, check_positions, check_targets
 
 
 @dataclass
@@ -244,16 +244,21 @@ class BertForQuestionAnswering(BertWithHead):
     ) -> AnswerOutput:
         """``logits`` (B, S, 2). Positions count tokens from 0; 0, [CLS], says that there is no answer; −100 nothing.
 
-        The loss is the mean of two cross-entropies over all S tokens, that of the start and that of the end.
+        The loss is the mean of two cross-entropies over the tokens of a text, that of the start and that of the end.
+        Padding can be neither: its logits are the lowest number there is. (The released code let it take part, so
+        that an answer's probability hung on how much padding the batch had.)
         """
         if (start_positions is None) != (end_positions is None):
             raise ValueError("start_positions and end_positions go together: pass both, or neither")
+        mask = inputs.get("attention_mask")
         encoded = self.bert(input_ids, **inputs)
         logits = self.answer(encoded.last_hidden_state)  # (B, S, 2)
+        if mask is not None:
+            logits = logits.masked_fill(mask[..., None] == 0, torch.finfo(logits.dtype).min)
         loss = None
         if start_positions is not None and end_positions is not None:
             for name, positions in (("start_positions", start_positions), ("end_positions", end_positions)):
-                check_labels(name, positions, (len(input_ids),), input_ids.shape[1])
+                check_positions(name, positions, input_ids, mask)
             start, end = cross_entropy(logits[..., 0], start_positions), cross_entropy(logits[..., 1], end_positions)
             loss = (start + end) / 2
         return AnswerOutput(loss, logits, encoded)

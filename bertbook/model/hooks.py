@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from bertbook.model.bert import Bert
+from bertbook.model.packing import Packing
 
 Visitor = Callable[[Tensor], Tensor | None]  # takes an activation; returns what replaces it, or None
 
@@ -97,6 +98,10 @@ def visiting(encoder: Bert, visitors: Mapping[str, Visitor]) -> Iterator[None]:
     known = places(encoder)
     with ExitStack() as stack:
         stack.enter_context(_uncompiled())
+        stack.enter_context(_each_layer_once(encoder))
+        rows = _Rows(encoder)
+        stack.enter_context(encoder.register_forward_pre_hook(rows.begin, with_kwargs=True))
+        stack.enter_context(encoder.register_forward_hook(rows.end, always_call=True))
         turns = _Turns()
         if encoder.config.share_layers:
             stack.enter_context(encoder.register_forward_pre_hook(turns.restart))
@@ -107,11 +112,44 @@ def visiting(encoder: Bert, visitors: Mapping[str, Visitor]) -> Iterator[None]:
                 visit = partial(turns.only_at, place.layer, visit)
             if place.heads:
                 visit = partial(_by_head, encoder.config.num_attention_heads, visit)
+            if name != "pooler":
+                visit = partial(rows.unpacked, visit)
             if place.enters:
                 stack.enter_context(place.module.register_forward_pre_hook(partial(_entering, visit)))
             else:
                 stack.enter_context(place.module.register_forward_hook(partial(_leaving, visit)))
         yield
+
+
+@contextmanager
+def _each_layer_once(encoder: Bert) -> Iterator[None]:
+    """No layer runs again in the backward pass: visitors would come by twice."""
+    encoder.inspected += 1
+    try:
+        yield
+    finally:
+        encoder.inspected -= 1
+
+
+class _Rows:
+    """Shows visitors (B, S, …) where the model works on packed rows, and packs what they return."""
+
+    def __init__(self, encoder: Bert) -> None:
+        self.encoder = encoder
+        self.packing: Packing | None = None
+
+    def begin(self, _encoder: nn.Module, _args: tuple[Any, ...], inputs: dict[str, Any]) -> None:
+        asked = {name: inputs[name] for name in ("attention_mask", "output_attentions") if name in inputs}
+        self.packing = self.encoder.packing_of(**asked)
+
+    def end(self, *_: object) -> None:
+        self.packing = None
+
+    def unpacked(self, visit: Visitor, x: Tensor) -> Tensor | None:
+        if self.packing is None:
+            return visit(x)
+        new = visit(self.packing.unpack(x))
+        return None if new is None else self.packing.pack(new)
 
 
 class _Turns:

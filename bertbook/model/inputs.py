@@ -119,6 +119,26 @@ def check_labels(name: str, labels: object, shape: tuple[int, ...], count: int) 
         )
 
 
+def check_positions(name: str, positions: object, input_ids: Tensor, attention_mask: Tensor | None) -> None:
+    """Where an answer starts or ends: one token of each row, or −100 for "no label here". Compiled code is not checked.
+
+    Raises:
+        TypeError, ValueError: what was given, what is allowed; padding is not.
+    """
+    check_labels(name, positions, (len(input_ids),), input_ids.shape[1])
+    if attention_mask is None or torch.compiler.is_compiling():
+        return
+    given = _tensor(name, positions)
+    real = attention_mask.gather(1, given.clamp(min=0).long()[:, None])[:, 0] == 1  # (B,)
+    wrong = (~real & (given != IGNORED)).nonzero()
+    if len(wrong):
+        row = int(wrong[0])
+        raise ValueError(
+            f"{name} names token {int(given[row])} of row {row}, which is padding (attention_mask 0): an answer lies "
+            f"among the tokens of its text; {IGNORED} leaves the row out"
+        )
+
+
 def check_targets(labels: object, batch: int) -> None:
     """What a regression learns: one finite float for each of ``batch`` texts. Compiled code passes unchecked.
 

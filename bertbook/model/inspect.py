@@ -27,6 +27,7 @@ norm                           (B, S, H)     after the last LayerNorm; pre-norm 
 pooler                         (B, H)        models with a pooler only
 =============================  ============  =================================================================
 
+At padding they are zeros where the model packs its rows (see :class:`~bertbook.model.bert.Bert`).
 Layers count from 0 to L − 1, also where one shared layer runs L times (ALBERT). Every function takes a
 :class:`Bert` or a model with one inside, and raises TypeError for anything else.
 """

@@ -32,7 +32,8 @@ VARIANTS = {
 }
 
 
-def make(seed: int = 0, **changes: object) -> Bert:
+def make(seed: int = 0, packing: bool = False, **changes: object) -> Bert:
+    """Packing is off, so that padding has activations to compare; TestPackedRows compares the rest."""
     torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=30,
@@ -45,6 +46,7 @@ def make(seed: int = 0, **changes: object) -> Bert:
         **changes,
     )
     model = Bert(config).eval()
+    model.packing = packing
     for parameter in model.parameters():
         if parameter.ndim == 1:  # biases and LayerNorms start as 0 and 1, which would hide a mistake
             nn.init.normal_(parameter, mean=parameter.mean().item(), std=0.2)
@@ -154,8 +156,14 @@ class TestActivations:
             expected, weights = by_hand(model, batch)
             with activations(model) as seen, attention_weights(model) as shares:
                 model(**batch)
-        torch.testing.assert_close(dict(seen), expected, atol=2e-5, rtol=1e-4)
-        torch.testing.assert_close(dict(shares), dict(enumerate(weights)), atol=1e-5, rtol=1e-4)
+        mask = batch["attention_mask"]
+        for name, x in expected.items():
+            at = mask.bool() if x.ndim == 3 else slice(None)  # a vector a token; else one a text, or split by head
+            x = x * mask[:, None, :, None] if x.ndim == 4 else x
+            torch.testing.assert_close(seen[name][at], x[at], atol=2e-5, rtol=1e-4)
+        for at, x in enumerate(weights):
+            real = mask.bool()
+            torch.testing.assert_close(shares[at].transpose(1, 2)[real], x.transpose(1, 2)[real], atol=1e-5, rtol=1e-4)
         assert seen["layers.5.attention.query"].shape == (*batch["input_ids"].shape[:1], 12, len(weights[0][0, 0]), 32)
 
     @pytest.mark.parametrize(
@@ -502,11 +510,60 @@ def run_and_fail(model: Bert) -> None:
     raise ZeroDivisionError
 
 
+class TestPackedRows:
+    """The tools see the same where padding was taken out: at tokens, to rounding; zeros at padding."""
+
+    def both(self, model: Bert, make_block: Callable[[Bert], AbstractContextManager[object]]) -> list[list[Tensor]]:
+        """What comes out of a run inside the block and what was recorded in it, without packing and with it."""
+        found: list[list[Tensor]] = []
+        for model.packing in (False, True):
+            with make_block(model), activations(model) as seen, attention_weights(model) as weights:
+                out = model(**inputs())
+            real = inputs()["attention_mask"].bool()
+            recorded = [out.pooler_output, seen.pop("pooler"), out.last_hidden_state[real]]
+            recorded += [(x.transpose(1, 2) if x.ndim == 4 else x)[real] for x in (*seen.values(), *weights.values())]
+            found.append(recorded)
+            if model.packing:
+                assert all((x[1, ..., 4:, :] == 0).all() for x in seen.values())
+        return found
+
+    @pytest.mark.parametrize(
+        "make_block",
+        [
+            lambda model: ExitStack(),
+            lambda model: ablate_heads(model, {0: [1], 2: [0, 2]}),
+            lambda model: ablate_heads(model, {1: [2]}, to=torch.arange(36.0).view(L, HEADS, D)),
+            lambda model: patch(model, {"layers.1": lambda x: 2 * x, "layers.*.attention.mixed": torch.tanh}),
+            lambda model: patch(model, {"layers.0": torch.ones(B, S, H)}, positions=[0, 3, 6]),
+            lambda model: patch(model, {"embeddings": torch.sin}, positions=[1]),
+        ],
+    )
+    def test_as_without_packing(self, model: Bert, make_block: Callable[[Bert], AbstractContextManager[object]]) -> None:
+        padded, packed = self.both(model, make_block)
+        torch.testing.assert_close(packed, padded, atol=1e-5, rtol=1e-5)
+
+    def test_means_of_heads(self, model: Bert) -> None:
+        found = []
+        for model.packing in (False, True):
+            found.append(mean_heads(model, [inputs(0), inputs(1)]))
+        torch.testing.assert_close(*found)
+
+    def test_what_a_patch_puts_at_padding_reaches_nobody(self, model: Bert) -> None:
+        model.packing = True
+        plain = model(**inputs()).last_hidden_state
+        with patch(model, {"layers.0": lambda x: x + 100}, positions=[5, 6]):  # tokens of the first text only
+            patched = model(**inputs()).last_hidden_state
+        assert patched[1].equal(plain[1])
+        assert not patched[0].equal(plain[0])
+
+
 class TestNoTrace:
+    @pytest.mark.parametrize("packing", [False, True])
     @pytest.mark.parametrize("attentions", [False, True])
     @pytest.mark.parametrize("training", [False, True])
-    def test_recording_leaves_every_bit(self, model: Bert, training: bool, attentions: bool) -> None:
+    def test_recording_leaves_every_bit(self, model: Bert, training: bool, attentions: bool, packing: bool) -> None:
         """Also of the gradients, and under dropout."""
+        model.packing = packing
 
         def run(*blocks: AbstractContextManager[object]) -> list[Tensor]:
             model.train(training).zero_grad()
