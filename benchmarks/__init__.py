@@ -1,0 +1,1 @@
+"""How fast bertbook is, against its peers on the same work: ``python -m benchmarks``."""
