@@ -5,4 +5,7 @@ import sys
 from benchmarks.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # before anything was measured
+        sys.exit(130)

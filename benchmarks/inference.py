@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
-from bertbook.speed.machine import fast_float32, keep_memory
 from torch import Tensor
 
+from benchmarks import switches
 from benchmarks.case import Case, Contestant, Row, Settings, Side
 from benchmarks.peers import checkpoint, onnx_session, transformers_encoder
 from benchmarks.turns import measure
@@ -32,11 +32,11 @@ def transformers_side(count: int, dtype: torch.dtype = torch.float32) -> Side:
 
 def bertbook_side(count: int, dtype: torch.dtype = torch.float32) -> Side:
     """Our Bert with everything on."""
-    keep_memory()
-    fast_float32()
+    switches.memory()
+    note = switches.fast()
     model, _ = load_pretrained(checkpoint(), dtype=dtype)
     model.packing = True
-    return _side(count, lambda batch: model(**batch).last_hidden_state, _TOLERANCE[dtype])
+    return _side(count, lambda batch: model(**batch).last_hidden_state, _TOLERANCE[dtype], note)
 
 
 def onnx_side(count: int, threads: int) -> Side:
@@ -61,7 +61,7 @@ def _batches(count: int, size: int) -> list[dict[str, Tensor]]:
     return [dict(_tokenizer()(texts[at : at + size], max_length=512)) for at in range(0, count, size)]
 
 
-def _side(count: int, encode: Encode, tolerance: float) -> Side:
+def _side(count: int, encode: Encode, tolerance: float, *notes: str) -> Side:
     """A run turns all passages into one vector each, the mean over their tokens, at this side's best batch size."""
 
     @torch.inference_mode()
@@ -72,7 +72,7 @@ def _side(count: int, encode: Encode, tolerance: float) -> Side:
     result = run(next(iter(choices.values()))).double().numpy()
     took = {size: min(timed(partial(run, batches)) for _ in range(2)) for size, batches in choices.items()}
     best = min(took, key=lambda size: took[size])
-    return Side(partial(run, choices[best]), result, tolerance, f"batch {best}")
+    return Side(partial(run, choices[best]), result, tolerance, "; ".join([f"batch {best}", *notes]))
 
 
 def _mean(vectors: Tensor, attention_mask: Tensor) -> Tensor:

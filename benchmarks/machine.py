@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TypedDict
 
 import torch
-from bertbook.speed.machine import fast_float32
 
 from benchmarks.turns import alone
-from bertbook.speed import matmul_peak, memory_bandwidth
+from bertbook.speed import fast_float32, matmul_peak, memory_bandwidth
 
 _LIBRARIES = ("torch", "transformers", "onnxruntime", "bertbook")
 _INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16", "asimd", "bf16", "sve")  # as Linux names them
@@ -46,16 +45,19 @@ def describe(threads: int, device: str) -> dict[str, str]:
 
 
 def peaks(threads: int, device: str) -> Peaks:
-    """Measured in a process of their own, with float32 through the fast library."""
+    """Measured in a process of their own. Float32: through the better of the two libraries that it may go through."""
     return alone(_peaks, threads, device)
 
 
 def _peaks(threads: int, device: str) -> Peaks:
     torch.set_num_threads(threads)
-    switch = str(fast_float32()) if torch.device(device).type == "cpu" else ""
+    float32, switch = matmul_peak(torch.float32, device), ""
+    if torch.device(device).type == "cpu":
+        switch = str(fast_float32())
+        float32 = max(float32, matmul_peak(torch.float32, device))
     return {
         "switch": switch,
-        "float32": matmul_peak(torch.float32, device),
+        "float32": float32,
         "bfloat16": matmul_peak(torch.bfloat16, device),
         "bandwidth": memory_bandwidth(device),
     }

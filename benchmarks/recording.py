@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 
 import torch
-from bertbook.speed.machine import fast_float32, keep_memory
 
+from benchmarks import switches
 from benchmarks.case import Case, Contestant, Row, Settings, Side
 from benchmarks.peers import checkpoint
 from benchmarks.turns import measure
@@ -58,8 +58,8 @@ def one_side(length: int) -> Side:
 
 
 def _ready(length: int) -> tuple[Bert, Batch]:
-    keep_memory()
-    fast_float32()
+    switches.memory()
+    switches.fast()
     model, tokenizer = load_pretrained(checkpoint())
     model.packing = True
     return model, _batch(tokenizer, length)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from bertbook.speed.machine import fast_float32, keep_memory
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from benchmarks import switches
 from benchmarks.case import Case, Contestant, Row, Settings, Side
 from benchmarks.peers import transformers_pretraining
 from benchmarks.turns import measure
@@ -45,13 +45,11 @@ EVERYTHING = Ways(fused=True, fast=True, memory=True, packing=True)
 
 def transformers_side(work: Training, ways: Ways, device: str = "cpu") -> Side:
     """Their model with our weights."""
-    _switch(ways)
     return _side(transformers_pretraining(_own_model(work)), work, ways, device)
 
 
 def bertbook_side(work: Training, ways: Ways, device: str = "cpu") -> Side:
     """Our model."""
-    _switch(ways)
     model = _own_model(work)
     model.bert.packing = ways.packing
     if ways.readable:
@@ -74,15 +72,10 @@ def _attend_readably(attend: Callable[..., tuple[Tensor, Any]], *inputs: Any) ->
     return attend(hidden, key, value, mask, True)[0], None
 
 
-def _switch(ways: Ways) -> None:
-    """What is switched for the whole process."""
-    if ways.memory:
-        keep_memory()
-    if ways.fast:
-        fast_float32()
-
-
 def _side(model: nn.Module, work: Training, ways: Ways, device: str, **extra: Any) -> Side:
+    if ways.memory:
+        switches.memory()
+    note = switches.fast() if ways.fast else ""
     model.to(device)
     batches = work.batches(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=ways.fused or None)
@@ -98,7 +91,7 @@ def _side(model: nn.Module, work: Training, ways: Ways, device: str, **extra: An
             optimizer.zero_grad()
 
     result = _result(model, loss, batches)
-    return Side(run, result, tolerance=2e-2 if ways.bf16 else 1e-4)
+    return Side(run, result, tolerance=2e-2 if ways.bf16 else 1e-4, note=note)
 
 
 def _result(

@@ -66,8 +66,11 @@ def measure(
     """
     groups = [dict(contestants)] if together else [{name: who} for name, who in contestants.items()]
     with ExitStack() as stack:
-        workers = [stack.enter_context(_Worker(group, threads, device, warmup=not together)) for group in groups]
-        built = {name: answer for worker in workers for name, answer in worker.built().items()}
+        workers: list[_Worker] = []
+        built: dict[str, _Ready | str] = {}
+        for group in tqdm(groups, desc="building", leave=False):  # one by one: some time their own choices
+            workers.append(stack.enter_context(_Worker(group, threads, device, warmup=not together)))
+            built |= workers[-1].built()
         missing = {name: answer for name, answer in built.items() if isinstance(answer, str)}
         ready = {name: answer for name, answer in built.items() if isinstance(answer, _Ready)}
         _check_agreement(ready)
@@ -133,7 +136,7 @@ class _Worker:
             end = f"ended with exit code {self._process.exitcode}; is there enough memory?"
             raise FailedError(f"the process of {', '.join(self.names)} {end}") from None
         if isinstance(answer, str):  # its traceback
-            raise FailedError(f"the process of {', '.join(self.names)} failed:\n{answer}")
+            raise FailedError(f"the process of {', '.join(self.names)} failed: {answer}")
         return answer
 
 
@@ -159,7 +162,8 @@ def _serve(connection: Connection, group: Mapping[str, Contestant], threads: int
     except EOFError:
         return  # the parent is gone
     except Exception:
-        connection.send(traceback.format_exc())
+        said = traceback.format_exc()
+        connection.send(f"{said.strip().splitlines()[-1]}\n{said}")
 
 
 def _leave_interrupts_to_the_parent() -> None:
