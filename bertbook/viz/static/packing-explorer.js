@@ -76,7 +76,7 @@ class Packing {
     if (fromHost && !changed.length) return; // the echo of what the reader did
     this.state = next;
     this.hover = {};
-    if (changed.includes("lengths")) this.layout();
+    if (changed.includes("lengths") || changed.includes("seed")) this.layout();
     else this.draw();
     if (changed.length && !fromHost) this.host.onState?.(Object.fromEntries(changed.map((name) => [name, next[name]])));
     if (say) this.spoken.textContent = say === true ? this.sentence() : say;
@@ -138,9 +138,14 @@ class Packing {
     return { ...this.state, focus: row, lengths };
   }
 
-  /** The tokens of a row, as far as the batch as given has them; null in a batch that was drawn. */
+  /** Whether rows have tokens to show: those of a batch that was drawn have none. */
+  get hasNames() {
+    return this.names.length > 0 && this.state.seed === null;
+  }
+
+  /** The tokens of a row, as far as the batch as given has them, or null. */
   named(row) {
-    return this.state.seed === null && this.names[row]?.length ? this.names[row] : null;
+    return (this.hasNames && this.names[row]) || null;
   }
 
   title(layout) {
@@ -214,7 +219,7 @@ class Packing {
     this.width = Math.max(...lengths); // tokens
     const narrow = this.pixels < 640;
     // A small batch with names stands in full width, so that they can be read.
-    const tall = narrow || (this.names.length > 0 && this.state.seed === null && this.width <= 24);
+    const tall = narrow || (this.hasNames && this.width <= 24);
     this.frame.classList.toggle("bb-pe-narrow", narrow);
     this.frame.classList.toggle("bb-pe-tall", tall);
     for (const part of this.parts) part.layout?.();
@@ -224,7 +229,7 @@ class Packing {
   /** The size of a token, in pixels, where a picture may be that wide. */
   measure(width) {
     const across = Math.max(0.01, width / this.width);
-    const named = this.names.length > 0 && across >= 34;
+    const named = this.hasNames && across >= 34;
     const tallest = this.frame.classList.contains("bb-pe-narrow") ? 240 : 320;
     const height = named ? 22 : Math.max(1.5, Math.min(14, tallest / this.state.lengths.length));
     this.cell = { width: across, height, named };

@@ -68,9 +68,9 @@ function panel(x, layout) {
   const list = layout === "padded" ? rowList(x, field) : null;
   if (list) field.append(list.node);
 
-  let pressed = null; // where the pointer went down on a row of the padded picture
+  let pressed = null; // where the pointer went down on a row; in the padded picture, rows can be dragged from there
   field.addEventListener("pointermove", (event) => {
-    if (pressed && Math.abs(event.clientX - pressed.x) > 3) pressed.dragged = true;
+    if (pressed && list && Math.abs(event.clientX - pressed.x) > 3) pressed.dragged = true;
     if (pressed?.dragged) {
       // Rows may become longer than the longest was, so the place is measured from the left edge, not by what is hit.
       const length = Math.round(pressed.across + (event.clientX - pressed.x) / x.cell.width);
@@ -80,19 +80,20 @@ function panel(x, layout) {
       x.peek(hit ? { row: hit.row, position: hit.position } : {});
     }
   });
-  field.addEventListener("pointerleave", () => pressed || x.peek({}));
+  const release = () => ((pressed = null), x.peek({}));
+  field.addEventListener("pointerleave", () => (pressed && list) || release()); // a captured pointer has not left
   field.addEventListener("pointerdown", (event) => {
     const hit = drawing.under(event);
     if (!hit || event.button !== 0) return;
     pressed = { ...hit, x: event.clientX };
     if (list) field.setPointerCapture(event.pointerId);
   });
-  field.addEventListener("pointercancel", () => ((pressed = null), x.peek({})));
+  field.addEventListener("pointercancel", release);
   field.addEventListener("pointerup", () => {
     if (!pressed) return;
     const { row, dragged } = pressed;
     pressed = null;
-    if (dragged && list) x.setLength(row, x.shown.lengths[row]);
+    if (dragged) x.setLength(row, x.shown.lengths[row]);
     else x.set({ focus: x.state.focus === row ? null : row }, { say: true });
   });
 
@@ -177,17 +178,20 @@ function rowList(x, field) {
 export function rowPanel(x) {
   const box = (name, min, taken) => {
     const input = el("input", { type: "number", min, step: 1, id: `${x.uid}-${name}` });
-    const number = () => input.valueAsNumber;
+    let typing = false; // what is half typed stays, whatever the pointer passes over
+    input.addEventListener("input", () => (typing = true));
     input.addEventListener("change", () => {
-      if (Number.isInteger(number()) && number() >= min && number() <= +input.max) return taken(number());
-      const { min: least, max: most } = input;
+      typing = false;
+      const { valueAsNumber: number, max } = input;
+      if (Number.isInteger(number) && number >= min && number <= +max) return taken(number);
       x.draw(); // back to what it was
-      x.spoken.textContent = `Needed: a whole number from ${least} to ${most}.`;
+      x.spoken.textContent = `Needed: a whole number from ${min} to ${max}.`;
     });
-    return input;
+    const show = (value) => typing || (input.value = value ?? "");
+    return { input, show };
   };
-  const row = box("row", 0, (focus) => x.set({ focus }, { say: true }));
-  const length = box("length", 1, (value) => x.setLength(x.state.focus, value));
+  const { input: row, show: showRow } = box("row", 0, (focus) => x.set({ focus }, { say: true }));
+  const { input: length, show: showLength } = box("length", 1, (value) => x.setLength(x.state.focus, value));
   const by = (step) => () => x.setLength(x.state.focus, x.state.lengths[x.state.focus] + step);
   const steps = [button("−", "One token less", by(-1)), button("+", "One token more", by(1))];
   const said = el("p");
@@ -203,9 +207,9 @@ export function rowPanel(x) {
     draw() {
       const { focus, lengths } = x.shown;
       row.max = lengths.length - 1;
-      row.value = focus ?? "";
+      showRow(focus);
       length.max = x.data.limits.length;
-      length.value = focus === null ? "" : lengths[focus];
+      showLength(lengths[focus]);
       for (const node of [length, ...steps]) node.disabled = x.state.focus === null;
       said.textContent = x.sentence() || "Choose a row to see where it stands in each layout.";
       const names = focus === null ? null : x.named(focus)?.slice(0, lengths[focus]);
