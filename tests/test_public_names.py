@@ -39,7 +39,7 @@ FLOORS = [
     {"pretrained"},
 ]
 # These stand beside them, on what is named here alone.
-BESIDE: dict[str, set[str]] = {"viz": {"records"}, "check": {"records"}, "speed": {"config"}}
+BESIDE: dict[str, set[str]] = {"viz": {"records"}, "check": {"records"}, "speed": {"config", "model"}}
 
 
 def modules() -> dict[str, Path]:

@@ -11,8 +11,6 @@ where a text ends. :class:`~bertbook.model.bert.Bert` packs before the first lay
 
 from typing import cast
 
-from typing import cast
-
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int, Shaped

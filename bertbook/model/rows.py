@@ -105,7 +105,7 @@ def _dropping(dropout: float, seed: Tensor) -> Callable[[Tensor], tuple[Tensor |
     def draw(weights: Tensor) -> tuple[Tensor | None, Tensor]:
         if not dropout:
             return None, weights
-        keep = (torch.rand(weights.shape, generator=generator) >= dropout).to(weights.dtype) / (1 - dropout)
+        keep = torch.rand(weights.shape, generator=generator).ge_(dropout).mul_(1 / (1 - dropout)).to(weights.dtype)
         return keep, weights * keep
 
     return draw

@@ -538,7 +538,9 @@ class TestPackedRows:
             lambda model: patch(model, {"embeddings": torch.sin}, positions=[1]),
         ],
     )
-    def test_as_without_packing(self, model: Bert, make_block: Callable[[Bert], AbstractContextManager[object]]) -> None:
+    def test_as_without_packing(
+        self, model: Bert, make_block: Callable[[Bert], AbstractContextManager[object]]
+    ) -> None:
         padded, packed = self.both(model, make_block)
         torch.testing.assert_close(packed, padded, atol=1e-5, rtol=1e-5)
 
