@@ -108,7 +108,7 @@ class Bert(nn.Module):
         if packing is not None:
             input_ids, token_type_ids = packing.pack(input_ids), packing.pack(token_type_ids)  # (1, N)
             mask, positions = packing.attend, packing.positions
-        elif attention_mask is not None:
+        elif attention_mask is not None and (torch.compiler.is_compiling() or not bool(attention_mask.all())):
             # (B, 1, 1, S): the same keys for every head and every query
             mask = attention_mask[:, None, None, :] == 1
 

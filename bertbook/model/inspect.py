@@ -122,6 +122,8 @@ def attention_weights(
     def begin(_module: nn.Module, _args: tuple[Any, ...], inputs: dict[str, Any]) -> None:
         nonlocal mask
         mask = inputs.get("attention_mask")
+        if mask is not None and bool(mask.all()):
+            mask = None  # nothing is hidden
 
     def compute(layer: int, part: str, x: Tensor) -> None:
         found[part] = x if keep_grad else x.detach()
