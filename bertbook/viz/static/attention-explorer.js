@@ -372,12 +372,7 @@ function footer(x) {
       "div",
       { class: "bb-foot" },
       el("p", {}, HELP),
-      el(
-        "p",
-        { class: "bb-actions" },
-        ...saveButtons(name, draw),
-        link,
-      ),
+      el("p", { class: "bb-actions" }, ...saveButtons(name, draw), link),
     ),
     draw() {
       const { layer, head, focus, view } = x.state;

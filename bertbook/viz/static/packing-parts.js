@@ -65,7 +65,7 @@ function panel(x, layout) {
   const title = el("span");
   const drawing = picture(x, layout);
   const field = el("div", { class: "bb-pe-field" }, drawing.node);
-  const list = layout === "padded" ? rowList(x, field) : null;
+  const list = layout === "padded" ? rowList(x) : null;
   if (list) field.append(list.node);
 
   let pressed = null; // where the pointer went down on a row; in the padded picture, rows can be dragged from there
@@ -103,7 +103,10 @@ function panel(x, layout) {
     ["Linear layers", ({ linear }) => [linear, x.operations(linear)], "bb-pe-linear"],
     ["Attention", ({ attention }) => [attention, x.operations(attention)], "bb-pe-attention"],
     ["Together", ({ flops }) => [flops, x.operations(flops)]],
-    ["Against packed", ({ flops }) => [Number(flops) / Number(x.layouts.packed.flops), times(flops, x.layouts.packed.flops)]],
+    [
+      "Against packed",
+      ({ flops }) => [Number(flops) / Number(x.layouts.packed.flops), times(flops, x.layouts.packed.flops)],
+    ],
   ].map(([name, read, key]) => ({ name, read, key, value: el("data") }));
   const numbers = rows.map(({ name, key, value }) =>
     el("div", {}, el("dt", {}, key ? el("i", { class: key }) : null, name), el("dd", {}, value)),
@@ -137,7 +140,7 @@ function panel(x, layout) {
 }
 
 /** The rows of the padded picture as a list over it, for keys and for the ear. */
-function rowList(x, field) {
+function rowList(x) {
   const node = el("ul", { role: "listbox", tabindex: 0, "aria-label": "Rows, padded" });
   let options = [];
   node.addEventListener("keydown", (event) => {
@@ -236,7 +239,8 @@ export function description(x) {
     packed(rows, width, H) {
       const { focus, lengths } = x.shown;
       const ends = boundaries(lengths);
-      const marked = (end, i) => (focus !== null && (i === focus || i === focus + 1) ? el("mark", {}, end) : String(end));
+      const marked = (end, i) =>
+        focus !== null && (i === focus || i === focus + 1) ? el("mark", {}, end) : String(end);
       const list = ends.flatMap((end, i) => [i ? ", " : "", marked(String(end), i)]);
       const cu = el("code", { class: "bb-pe-cu" }, "cu_seqlens = [", ...list, "]");
       return ["One row of vectors, ", shape(ends.at(-1), H), ", and where each text begins and ends: ", cu];
@@ -247,7 +251,11 @@ export function description(x) {
     draw() {
       const { layout, lengths } = x.shown;
       const width = x.layouts.padded.groups[0].width;
-      holder.replaceChildren(el("b", {}, x.title(layout)), " ", ...told[layout](lengths.length, width, x.data.hidden_size));
+      holder.replaceChildren(
+        el("b", {}, x.title(layout)),
+        " ",
+        ...told[layout](lengths.length, width, x.data.hidden_size),
+      );
     },
   };
 }
@@ -263,7 +271,11 @@ export function table(x) {
       {},
       el("caption", {}, caption),
       el("thead", {}, el("tr", {}, ...columns.map((text) => head("col", text)))),
-      el("tbody", {}, ...rows.map(([first, ...rest]) => el("tr", {}, head("row", first), ...rest.map((v) => el("td", {}, v))))),
+      el(
+        "tbody",
+        {},
+        ...rows.map(([first, ...rest]) => el("tr", {}, head("row", first), ...rest.map((v) => el("td", {}, v)))),
+      ),
     );
 
   function draw() {
@@ -276,14 +288,20 @@ export function table(x) {
     });
     const ends = boundaries(lengths);
     const groupOf = [];
-    x.layouts.bucketed.groups.forEach(({ rows, width }, place) => rows.forEach((row) => (groupOf[row] = [place, width])));
+    x.layouts.bucketed.groups.forEach(({ rows, width }, place) =>
+      rows.forEach((row) => (groupOf[row] = [place, width])),
+    );
     const { width } = x.layouts.padded.groups[0];
     const rows = lengths.map((length, row) => {
       const [place, widest] = groupOf[row];
       return [row, length, width - length, place, widest - length, ends[row], ends[row + 1]].map(String);
     });
     holder.replaceChildren(
-      make("The layouts", ["Layout", "Tokens", "Padding", "Linear, FLOP", "Attention, FLOP", "Together, FLOP"], layouts),
+      make(
+        "The layouts",
+        ["Layout", "Tokens", "Padding", "Linear, FLOP", "Attention, FLOP", "Together, FLOP"],
+        layouts,
+      ),
       make("The rows", ["Row", "Length", "Padding", "Group", "Padding in group", "Packed from", "to before"], rows),
     );
   }

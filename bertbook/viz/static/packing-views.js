@@ -167,10 +167,7 @@ export function drawPacking(x) {
     el("rect", { width: 6, height: 6, fill: palette.tint }),
     el("path", { d: "M0 6L6 0M-1 1L1 -1M5 7L7 5", stroke: palette.muted, "stroke-opacity": 0.55 }),
   );
-  const parts = [
-    el("defs", {}, hatch),
-    text(MARGIN, 26, x.data.caption, { "font-size": 15, "font-weight": 600 }),
-  ];
+  const parts = [el("defs", {}, hatch), text(MARGIN, 26, x.data.caption, { "font-size": 15, "font-weight": 600 })];
   let bottom = 0;
   LAYOUTS.forEach((layout, n) => {
     const left = MARGIN + n * (COLUMN + 24);

@@ -14,7 +14,10 @@ export function svgText(width, height, parts) {
 export function saveButtons(name, draw) {
   const save = (kind) => async () => {
     const picture = draw();
-    download(`${name()}.${kind}`, kind === "svg" ? new Blob([picture.text], { type: "image/svg+xml" }) : await toPng(picture));
+    download(
+      `${name()}.${kind}`,
+      kind === "svg" ? new Blob([picture.text], { type: "image/svg+xml" }) : await toPng(picture),
+    );
   };
   return ["svg", "png"].map((kind) =>
     el("button", { type: "button", onclick: save(kind) }, `Save ${kind.toUpperCase()}`),
