@@ -1,6 +1,8 @@
 """BERT without a head: embeddings, L encoder layers, pooler (Devlin et al. 2019)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -106,14 +108,19 @@ class Bert(nn.Module):
         positions = None
         packing = self.packing_of(attention_mask, output_attentions)
         if packing is not None:
-            input_ids, token_type_ids = packing.pack(input_ids), packing.pack(token_type_ids)  # (1, N)
+            input_ids = packing.pack(input_ids)  # (1, N)
+            token_type_ids = packing.pack(token_type_ids)  # (1, N)
             mask, positions = packing.attend, packing.positions
-        elif attention_mask is not None and (torch.compiler.is_compiling() or not bool(attention_mask.all())):
+        elif attention_mask is not None and _hides(attention_mask):
             # (B, 1, 1, S): the same keys for every head and every query
             mask = attention_mask[:, None, None, :] == 1
 
-        hidden = self.embeddings(input_ids, token_type_ids, positions)
-        hidden, hidden_states, attentions = self.encode(hidden, mask, output_hidden_states, output_attentions)
+        hidden, hidden_states, attentions = self.encode(
+            self.embeddings(input_ids, token_type_ids, positions),
+            mask,
+            output_hidden_states,
+            output_attentions,
+        )
         if packing is not None:
             hidden = packing.unpack(hidden)
             hidden_states = tuple(packing.unpack(x) for x in hidden_states)
@@ -135,18 +142,18 @@ class Bert(nn.Module):
         hidden_states = [hidden]
         attentions = []
         for index in range(self.config.num_hidden_layers):
-            layer = self.layers[index % len(self.layers)]
-            hidden, weights = self._run(layer, hidden, mask, output_attentions)
+            hidden, weights = self._layer(index)(hidden, mask, output_attentions)
             if output_hidden_states:
                 hidden_states.append(hidden)
             if output_attentions:
                 attentions.append(weights)
         return self.norm(hidden), tuple(hidden_states), tuple(attentions)
 
-    def _run(self, layer: nn.Module, *inputs: Any) -> Any:
+    def _layer(self, index: int) -> Callable[..., Any]:
+        layer = self.layers[index % len(self.layers)]
         if self.gradient_checkpointing and self.training and not self.inspected:
-            return checkpoint(layer, *inputs, use_reentrant=False)
-        return layer(*inputs)
+            return partial(checkpoint, layer, use_reentrant=False)
+        return layer
 
     def packing_of(
         self, attention_mask: Int[Tensor, "B S"] | None = None, output_attentions: bool = False
@@ -155,6 +162,11 @@ class Bert(nn.Module):
         if attention_mask is None or output_attentions or not self.packing or torch.compiler.is_compiling():
             return None
         return Packing(attention_mask) if 0 < int(attention_mask.sum()) < attention_mask.numel() else None
+
+
+def _hides(attention_mask: Int[Tensor, "B S"]) -> bool:
+    """Whether anything is padding. Compiled code, which cannot stop to look, takes it that something is."""
+    return torch.compiler.is_compiling() or not bool(attention_mask.all())
 
 
 def initialise(module: nn.Module, config: BertConfig) -> None:

@@ -32,8 +32,15 @@ def attend_rows(query: Tensor, key: Tensor, value: Tensor, lengths: Tensor, drop
     return _attend(query, key, value, lengths, dropout, seed)
 
 
-@torch.library.custom_op("bertbook::attend_rows", mutates_args=())
-def _attend(query: Tensor, key: Tensor, value: Tensor, lengths: Tensor, dropout: float, seed: Tensor) -> Tensor:
+def attend_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    lengths: Tensor,
+    dropout: float,
+    seed: Tensor,
+) -> Tensor:
+    """The formula, a few rows at a time."""
     mixed = torch.empty_like(value, memory_format=torch.contiguous_format)
     draw = _dropping(dropout, seed)
     for rows in _blocks(lengths, query.shape[1]):
@@ -43,8 +50,7 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, lengths: Tensor, dropout:
     return mixed
 
 
-@torch.library.custom_op("bertbook::attend_rows_backward", mutates_args=())
-def _attend_backward(
+def attend_backward(
     gradient: Tensor,
     query: Tensor,
     key: Tensor,
@@ -109,6 +115,10 @@ def _dropping(dropout: float, seed: Tensor) -> Callable[[Tensor], tuple[Tensor |
         return keep, weights * keep
 
     return draw
+
+
+_attend = torch.library.custom_op("bertbook::attend_rows", attend_forward, mutates_args=())
+_attend_backward = torch.library.custom_op("bertbook::attend_rows_backward", attend_backward, mutates_args=())
 
 
 @_attend.register_fake
