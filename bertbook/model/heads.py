@@ -130,7 +130,7 @@ class BertForMaskedLM(BertWithHead):
             positions only, row by row: the product with the vocabulary is most of the work.
         """
         encoded = self.bert(input_ids, **inputs)
-        loss, logits = masked_lm(self, encoded.last_hidden_state, labels, output_logits)
+        loss, logits = masked_lm(self, encoded.last_hidden_state, labels, output_logits, inputs.get("attention_mask"))
         return HeadOutput(loss, logits, encoded)
 
 
@@ -158,7 +158,7 @@ class BertForPreTraining(BertWithHead):
         The loss is the sum of the two means; with one kind of label, that one alone.
         """
         encoded = self.bert(input_ids, **inputs)
-        loss, logits = masked_lm(self, encoded.last_hidden_state, labels, output_logits)
+        loss, logits = masked_lm(self, encoded.last_hidden_state, labels, output_logits, inputs.get("attention_mask"))
         follows = self.nsp(encoded.pooler_output)  # (B, 2)
         if next_sentence_label is not None:
             check_labels("next_sentence_label", next_sentence_label, (len(input_ids),), 2)
@@ -221,7 +221,8 @@ class BertForTokenClassification(BertWithHead):
         logits = self.classifier(self.dropout(encoded.last_hidden_state))  # (B, S, K)
         loss = None
         if labels is not None:
-            check_labels("labels", labels, tuple(input_ids.shape), self.config.num_labels)
+            mask = inputs.get("attention_mask")
+            check_labels("labels", labels, tuple(input_ids.shape), self.config.num_labels, mask)
             loss = cross_entropy(logits, labels) if self.crf is None else self.crf(logits, labels)
         return HeadOutput(loss, logits, encoded)
 
@@ -269,12 +270,14 @@ def masked_lm(
     hidden: Float[Tensor, "B S H"],
     labels: Int[Tensor, "B S"] | None,
     output_logits: bool,
+    attention_mask: Int[Tensor, "B S"] | None,
 ) -> tuple[Float[Tensor, ""] | None, Float[Tensor, "..."]]:
     """Loss and logits of the masked tokens; see :meth:`BertForMaskedLM.forward`."""
     table = model.bert.embeddings.token.weight  # (V, E)
     if labels is None:
         return None, model.mlm(hidden, table)
-    check_labels("labels", labels, tuple(hidden.shape[:2]), model.config.vocab_size)
+    shape = tuple(hidden.shape[:2])
+    check_labels("labels", labels, shape, model.config.vocab_size, attention_mask)
     if output_logits:
         logits = model.mlm(hidden, table)
         return cross_entropy(logits, labels), logits

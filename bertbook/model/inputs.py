@@ -97,10 +97,13 @@ def _check_range(name: str, given: Tensor, limit: int, meaning: str) -> None:
         raise ValueError(f"{name} from {low} to {high}: each must be from 0 to {limit - 1}, {meaning}")
 
 
-def check_labels(name: str, labels: object, shape: tuple[int, ...], count: int) -> None:
+def check_labels(
+    name: str, labels: object, shape: tuple[int, ...], count: int, attention_mask: Tensor | None = None
+) -> None:
     """Labels must be whole numbers from 0 to ``count`` − 1, or −100 for "no label here"; of this shape.
 
-    Compiled code, which cannot stop to look, passes unchecked.
+    With ``attention_mask``, for labels of tokens, padding must have none: a loss over padding is a mistake that
+    passes in silence elsewhere. Compiled code, which cannot stop to look, passes unchecked.
 
     Raises:
         TypeError, ValueError: what was given, what is allowed.
@@ -117,6 +120,14 @@ def check_labels(name: str, labels: object, shape: tuple[int, ...], count: int) 
         raise ValueError(
             f"{name} holds {int(wrong[0])}: each must be from 0 to {count - 1}, or {IGNORED} where there is no label"
         )
+    if attention_mask is not None:
+        padding = ((given != IGNORED) & (attention_mask == 0)).nonzero()
+        if len(padding):
+            row, column = padding[0].tolist()
+            raise ValueError(
+                f"{name} holds {int(given[row, column])} at token {column} of row {row}, which is padding "
+                f"(attention_mask 0), and {len(padding)} such labels in all: padding needs {IGNORED}"
+            )
 
 
 def check_positions(name: str, positions: object, input_ids: Tensor, attention_mask: Tensor | None) -> None:

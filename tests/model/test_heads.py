@@ -321,6 +321,43 @@ def test_labels_that_do_not_fit_the_head(model: nn.Module, labels: dict[str, Any
         model(IDS, **{name: torch.tensor(given) for name, given in labels.items()})
 
 
+@pytest.mark.parametrize("packing", [False, True])
+@pytest.mark.parametrize("changes", [{}, {"crf": True, "id2label": THREE}, {"id2label": THREE}])
+@pytest.mark.parametrize("head", ["mlm", "pretraining", "tag"])
+def test_a_loss_over_padding_is_refused(head: str, changes: dict[str, Any], packing: bool) -> None:
+    """The mistake that runs in silence elsewhere: labels of 0, say, wherever there is padding."""
+    model = made(HEADS[head], **changes)
+    model.bert.packing = packing
+    labels = torch.where(MASK == 1, -100, 0)
+    message = "labels holds 0 at token 3 of row 1, which is padding (attention_mask 0), and 2 such labels in all"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        model(IDS, attention_mask=MASK, labels=labels)
+
+
+def test_an_answer_in_the_padding_is_refused() -> None:
+    model = made(BertForQuestionAnswering)
+    positions = {"start_positions": torch.tensor([4, 0]), "end_positions": torch.tensor([4, 3])}
+    message = "end_positions names token 3 of row 1, which is padding (attention_mask 0): an answer lies among"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        model(IDS, attention_mask=MASK, **positions)
+    assert model(IDS, **positions).loss.isfinite()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_padding_is_no_answer(dtype: torch.dtype) -> None:
+    """Its logits are the lowest there are, so that neither an argmax nor the loss hangs on how much padding there is."""
+    model = made(BertForQuestionAnswering).to(dtype)
+    positions = {"start_positions": torch.tensor([1, -100]), "end_positions": torch.tensor([2, 2])}
+    out = model(IDS, attention_mask=MASK, **positions)
+    assert (out.logits[1, 3:] == torch.finfo(dtype).min).all()
+    assert (out.start_logits[1].argmax(), out.end_logits[1].argmax()) < (3, 3)
+    wider = [F.pad(x, (0, 6)) for x in (IDS, MASK)]
+    again = model(wider[0], attention_mask=wider[1], **positions)
+    torch.testing.assert_close(again.loss, out.loss, atol=8 * torch.finfo(dtype).eps, rtol=0)
+    out.loss.backward()
+    assert all(p.grad.isfinite().all() for p in model.parameters())
+
+
 @pytest.mark.parametrize(
     ("labels", "error", "message"),
     [
