@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from benchmarks.case import Case, Row, Settings
 from benchmarks.training import Sides, Ways, contest
+from bertbook.speed import Timings
 
 # What each rung changes; the changes before it stay.
 RUNGS: dict[str, dict[str, bool]] = {
@@ -31,7 +32,13 @@ def rungs(compile: bool) -> Sides:
 
 
 def _run(settings: Settings) -> Iterator[Row]:
-    yield from contest("ladder", settings, rungs(settings.compile), together=False, rounds=7)
+    below: Row | None = None
+    for row in contest("ladder", settings, rungs(settings.compile), together=False, rounds=7):
+        if below is not None and below.seconds:
+            gain = Timings({"below": below.seconds, "here": row.seconds}).ratio("below", "here").median
+            row = replace(row, note="; ".join(filter(None, [f"{gain:.2f} times the rung before", row.note])))
+        yield row
+        below = row
 
 
 CASES = (Case("ladder", "a step, each rung in its own process", _run, default=False),)

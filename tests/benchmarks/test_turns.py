@@ -4,10 +4,12 @@ import os
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from benchmarks.case import Contestant, FailedError
-from benchmarks.turns import alone, measure
+from benchmarks.turns import _check_agreement, _Ready, alone, measure
 from tests.benchmarks.sides import absent, broken, dying, logging, sleeper
 
 
@@ -66,11 +68,17 @@ def test_different_work_is_not_timed() -> None:
         measure(sides, together=True, rounds=1, threads=1)
 
 
-@pytest.mark.parametrize("off", [float("nan"), float("inf")])
-def test_no_number_is_no_result(off: float) -> None:
-    sides = {"a": Contestant(partial(sleeper, 0.0)), "b": Contestant(partial(sleeper, 0.0, off=off, tolerance=1.0))}
+@pytest.mark.parametrize(
+    "other", [np.array([1.0, float("nan")]), np.array([1.0, float("inf")]), np.array([1.0, 2.0, 3.0]), np.array([2.0])]
+)
+def test_no_number_and_another_shape_are_no_result(other: NDArray[np.float64]) -> None:
+    ready = {"a": _Ready(np.array([1.0, 2.0]), 1e-4, ""), "b": _Ready(other, 0.1, "")}
     with pytest.raises(FailedError, match="b and a do not compute the same"):
-        measure(sides, together=True, rounds=1, threads=1)
+        _check_agreement(ready)
+
+
+def test_the_larger_tolerance_counts() -> None:
+    _check_agreement({"a": _Ready(np.array([1.0, 2.0]), 1e-4, ""), "b": _Ready(np.array([1.0, 2.1]), 0.1, "")})
 
 
 def test_a_side_that_fails_is_named_with_its_error() -> None:
