@@ -345,7 +345,7 @@ def test_an_answer_in_the_padding_is_refused() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_padding_is_no_answer(dtype: torch.dtype) -> None:
-    """Its logits are the lowest there are, so that neither an argmax nor the loss hangs on how much padding there is."""
+    """Its logits are the lowest there are: neither an argmax nor the loss hangs on how much padding there is."""
     model = made(BertForQuestionAnswering).to(dtype)
     positions = {"start_positions": torch.tensor([1, -100]), "end_positions": torch.tensor([2, 2])}
     out = model(IDS, attention_mask=MASK, **positions)
