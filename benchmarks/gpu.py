@@ -24,7 +24,7 @@ def works(quick: bool) -> dict[str, Training]:
     found = {}
     for preset, longest in product(("base", "large"), (128, 512)):
         config = BertConfig.preset(preset, attention_probs_dropout_prob=0.0)
-        found[f"{preset}, {longest}"] = Training(config, POSITIONS // longest, longest // 6, longest, count=2)
+        found[f"{preset}, {longest}"] = Training(config, POSITIONS // longest, longest // 6, longest)
     return found
 
 

@@ -91,7 +91,7 @@ def _run(settings: Settings) -> Iterator[Row]:
         "bertbook": Contestant(partial(bertbook_side, count), against="transformers"),
         "bertbook, bf16": Contestant(partial(bertbook_side, count, torch.bfloat16), "bfloat16", "transformers"),
     }
-    rounds = 2 if settings.quick else 9
+    rounds = 2 if settings.quick else 7
     measured = measure(contestants, together=False, rounds=rounds, threads=settings.threads)
     yield from measured.rows("infer", _flops(count) if "bertbook" in measured.notes else 0)
 

@@ -33,7 +33,7 @@ def rungs(compile: bool) -> Sides:
 
 def _run(settings: Settings) -> Iterator[Row]:
     below: Row | None = None
-    for row in contest("ladder", settings, rungs(settings.compile), together=False, rounds=7):
+    for row in contest("ladder", settings, rungs(settings.compile), together=False, rounds=5):
         if below is not None and below.seconds:
             gain = Timings({"below": below.seconds, "here": row.seconds}).ratio("below", "here").median
             row = replace(row, note="; ".join(filter(None, [f"{gain:.2f} times the rung before", row.note])))

@@ -22,7 +22,7 @@ from bertbook.model.heads import BertForPreTraining
 
 _MINI = BertConfig.preset("mini", vocab_size=21128)
 WORK = Training(_MINI)
-QUICK = Training(BertConfig.preset("tiny", vocab_size=400), rows=3, shortest=4, longest=12, count=2)
+QUICK = Training(BertConfig.preset("tiny", vocab_size=400), rows=3, shortest=4, longest=12)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def pairs(theirs: Ways, ours: Ways) -> Sides:
     }
 
 
-def contest(case: str, settings: Settings, sides: Sides, *, together: bool, rounds: int = 9) -> Iterator[Row]:
+def contest(case: str, settings: Settings, sides: Sides, *, together: bool, rounds: int = 7) -> Iterator[Row]:
     """Measure training steps and yield a row a side."""
     work = QUICK if settings.quick else WORK
     builders = {"transformers": transformers_side, "bertbook": bertbook_side}

@@ -58,7 +58,7 @@ class Training:
     rows: int = 32
     shortest: int = 20
     longest: int = 128
-    count: int = 4  # batches, all of them trained on in each run
+    count: int = 2  # batches, all of them trained on in each run
 
     def batches(self, device: str = "cpu") -> list[dict[str, Tensor]]:
         """As both libraries' BertForPreTraining take them."""
