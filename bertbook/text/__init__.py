@@ -1,1 +1,40 @@
-"""Characters to ids."""
+"""Characters to ids, and documents to examples. The names below load on first use."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bertbook.text.batches import pad_batch as pad_batch
+    from bertbook.text.epochs import plan_epoch as plan_epoch
+    from bertbook.text.loader import BatchLoader as BatchLoader
+    from bertbook.text.loader import ExampleError as ExampleError
+    from bertbook.text.loader import Padded as Padded
+    from bertbook.text.tokenizer import Batch as Batch
+    from bertbook.text.tokenizer import Tokenizer as Tokenizer
+    from bertbook.text.training import train_wordpiece as train_wordpiece
+
+# public name -> the module it lives in
+_PUBLIC = {
+    "Batch": "bertbook.text.tokenizer",
+    "BatchLoader": "bertbook.text.loader",
+    "ExampleError": "bertbook.text.loader",
+    "Padded": "bertbook.text.loader",
+    "Tokenizer": "bertbook.text.tokenizer",
+    "pad_batch": "bertbook.text.batches",
+    "plan_epoch": "bertbook.text.epochs",
+    "train_wordpiece": "bertbook.text.training",
+}
+
+__all__ = [*_PUBLIC]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'bertbook.text' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = getattr(import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
