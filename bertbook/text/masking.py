@@ -54,7 +54,7 @@ class MaskingPolicy:
         max_predictions: the bound of ``exact``. The original's 20 is meant for 128 tokens; of 512, 15 % are 77.
 
     Raises:
-        TypeError, ValueError: a share outside its range, a seed that is no whole number, a tokenizer of another kind.
+        TypeError, ValueError: a share outside its range, a seed that is no whole number, something that is no tokenizer.
     """
 
     def __init__(
@@ -70,6 +70,8 @@ class MaskingPolicy:
         exact: bool = False,
         max_predictions: int = 20,
     ) -> None:
+        if not isinstance(tokenizer, Tokenizer):
+            raise TypeError(f"tokenizer is {type(tokenizer).__name__}: expected a Tokenizer, whose ids are masked")
         check_shares(rate, mask_share, random_share)
         self.rate, self.mask_share, self.random_share = rate, mask_share, random_share
         self.seed = whole_number("seed", seed, 0)
@@ -86,6 +88,8 @@ class MaskingPolicy:
         self._may_be_chosen = torch.ones(len(tokenizer), dtype=torch.bool)  # (V,)
         self._may_be_chosen[sorted(special)] = False
         self._drawn_ids = torch.tensor(sorted(set(tokenizer.vocab.values()) - special - unused))
+        if len(self._drawn_ids) == 0:
+            raise ValueError("the vocabulary holds special tokens alone: there is nothing to mask or to draw")
         self._continues = torch.zeros(len(tokenizer), dtype=torch.bool)  # (V,), of a piece that begins with ##
         self._continues[pieces] = True
 
