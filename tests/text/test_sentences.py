@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-
 from bertbook.text.sentences import split_sentences
 from tests.text.samples import AWKWARD
 
