@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bertbook.model.heads import BertForSequenceClassification as BertForSequenceClassification
     from bertbook.model.heads import BertForTokenClassification as BertForTokenClassification
     from bertbook.pretrained import load_pretrained as load_pretrained
+    from bertbook.pretrained import load_tokenizer as load_tokenizer
     from bertbook.pretrained import save_pretrained as save_pretrained
     from bertbook.records import AttentionRecord as AttentionRecord
     from bertbook.text.tokenizer import Tokenizer as Tokenizer
@@ -40,6 +41,7 @@ _PUBLIC = {
     "LinearChainCRF": "bertbook.model.crf",
     "Tokenizer": "bertbook.text.tokenizer",
     "load_pretrained": "bertbook.pretrained",
+    "load_tokenizer": "bertbook.pretrained",
     "record_attention": "bertbook.model.capture",
     "save_pretrained": "bertbook.pretrained",
 }

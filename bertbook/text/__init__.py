@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from bertbook.text.epochs import plan_epoch as plan_epoch
     from bertbook.text.loader import BatchLoader as BatchLoader
     from bertbook.text.loader import ExampleError as ExampleError
+    from bertbook.text.loader import Masked as Masked
     from bertbook.text.loader import Padded as Padded
     from bertbook.text.tokenizer import Batch as Batch
     from bertbook.text.tokenizer import Tokenizer as Tokenizer
@@ -18,6 +19,7 @@ _PUBLIC = {
     "Batch": "bertbook.text.tokenizer",
     "BatchLoader": "bertbook.text.loader",
     "ExampleError": "bertbook.text.loader",
+    "Masked": "bertbook.text.loader",
     "Padded": "bertbook.text.loader",
     "Tokenizer": "bertbook.text.tokenizer",
     "pad_batch": "bertbook.text.batches",
