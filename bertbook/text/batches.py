@@ -57,13 +57,15 @@ def pad_batch(
         if max_length is not None:
             size = min(size, max_length)
 
-    segments = _column(examples, ids, "token_type_ids")
     lengths = np.array([len(row) for row in ids])
     batch = Batch(
         input_ids=_table(ids, size, pad_id),
-        token_type_ids=_table(segments or [[0] * len(row) for row in ids], size, 0),
+        token_type_ids=torch.zeros(len(ids), size, dtype=torch.int64),
         attention_mask=torch.from_numpy((np.arange(size) < lengths[:, None]).astype(np.int64)),
     )
+    segments = pad_column(examples, "token_type_ids", size, padding=0)
+    if segments is not None:
+        batch["token_type_ids"] = segments
     labels = _values(examples, "labels")
     if labels is not None and all(np.ndim(value) == 0 for value in labels):
         batch["labels"] = torch.tensor(labels)  # whole numbers or, for a regression, floats
@@ -73,6 +75,18 @@ def pad_batch(
     if pairs is not None:
         batch["next_sentence_label"] = torch.tensor(pairs, dtype=torch.int64)
     return batch
+
+
+def pad_column(examples: Sequence[Any], name: str, size: int, padding: int) -> torch.Tensor | None:
+    """A field that has one whole number a token, as (B, ``size``); None where no example has it.
+
+    Raises:
+        ValueError: some examples have it and others not, or it is not as long as the ids.
+    """
+    values = _values(examples, name)
+    if values is None:
+        return None
+    return _table(_fitting(values, [field(example, "input_ids") for example in examples], name), size, padding)
 
 
 def field(example: Any, name: str) -> Any:
@@ -89,12 +103,6 @@ def _ids(example: Any, row: int) -> Sequence[int]:
     if len(ids) == 0:
         raise ValueError(f"example {row} of the batch has no tokens: even an empty text has [CLS] and [SEP]")
     return ids
-
-
-def _column(examples: Sequence[Any], ids: list[Sequence[int]], name: str) -> list[Sequence[int]] | None:
-    """One sequence a row, as long as its ids; None where no example has this field."""
-    values = _values(examples, name)
-    return None if values is None else _fitting(values, ids, name)
 
 
 def _values(examples: Sequence[Any], *names: str) -> list[Any] | None:

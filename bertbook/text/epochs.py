@@ -84,7 +84,8 @@ def _ends_by_count(order: Indices, batch_size: int | None) -> list[int]:
 def _ends_by_tokens(sizes: Indices, max_tokens: int) -> list[int]:
     """Where each batch ends, so that it takes what fits and the next begins with what does not."""
     total = np.cumsum(sizes, dtype=np.int64)
-    ends, taken = [], 0
+    ends: list[int] = []
+    taken = 0
     while not ends or ends[-1] < len(sizes):
         ends.append(int(np.searchsorted(total, taken + max_tokens, side="right")))
         taken = int(total[ends[-1] - 1])

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import DataLoader, Dataset
 
-from bertbook.text.batches import field, pad_batch
+from bertbook.text.batches import field, pad_batch, pad_column
 from bertbook.text.epochs import Indices, check_sizes, plan_epoch
+from bertbook.text.masking import MaskingPolicy
 from bertbook.text.tokenizer import Batch
 
 
@@ -46,13 +47,42 @@ class Padded:
         return pad_batch(examples, self.pad_id, multiple_of=self.multiple_of, max_length=self.max_length)
 
 
+@dataclass(frozen=True)
+class Masked:
+    """Collate for guessing masked words: pad, then mask each example as its index and the epoch say.
+
+    Examples may have ``word_ids``, the number of each token's word, for a policy of whole words.
+
+    Args:
+        policy: what to mask.
+        pad_id, multiple_of, max_length: as in :func:`~bertbook.text.batches.pad_batch`.
+
+    Raises:
+        ValueError: when called, besides what padding refuses: the examples have labels of their own.
+    """
+
+    policy: MaskingPolicy
+    pad_id: int = 0
+    multiple_of: int | None = None
+    max_length: int | None = None
+
+    def __call__(self, examples: Sequence[Any], epoch: int, indices: Sequence[int]) -> Batch:
+        """Make the batch: ``input_ids`` with tokens hidden, ``labels`` with what they were, −100 elsewhere."""
+        batch = pad_batch(examples, self.pad_id, multiple_of=self.multiple_of, max_length=self.max_length)
+        if "labels" in batch:
+            raise ValueError("the examples have labels of their own: Masked makes labels; use Padded")
+        words = pad_column(examples, "word_ids", batch["input_ids"].shape[1], padding=-1)
+        batch["input_ids"], batch["labels"] = self.policy.at(epoch, indices)(batch["input_ids"], words)
+        return batch
+
+
 class BatchLoader:
     """Iterate over batches; one iteration is what is left of the present epoch.
 
     Everything that is random depends on the seed, the epoch and an example's index alone
     (:func:`~bertbook.text.epochs.plan_epoch`). So neither the number of workers nor their pace changes a batch, and
     the position in the data is two numbers: :meth:`state_dict` holds them. It counts the batches that were handed
-    out, not those that workers have prepared. After a ``break``, and after Ctrl-C, iterating goes on with the next batch.
+    out, not those that workers have prepared. After a ``break`` or Ctrl-C, iterating goes on with the next batch.
 
     Underneath is PyTorch's ``DataLoader``. (The loader of `torchdata` saves a state for each worker, and
     can go on only with as many; here there is nothing of a worker to save.)
@@ -154,7 +184,7 @@ class BatchLoader:
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader stands, and for which data and sizes that holds: plain values."""
-        digest = hashlib.sha256(np.ascontiguousarray(self._lengths, np.int64)).hexdigest()[:16]
+        digest = hashlib.sha256(self._lengths.tobytes()).hexdigest()[:16]
         data = {"examples": len(self._lengths), "lengths": digest}
         return {"epoch": self.epoch, "step": self.step, **self._sizes, **data}
 

@@ -118,5 +118,5 @@ def test_refused(examples: list[Any], arguments: dict[str, Any], message: str) -
 
 @pytest.mark.parametrize("example", [[5, 6], "text", {"ids": [5]}, None])
 def test_no_example(example: Any) -> None:
-    with pytest.raises(TypeError, match="example 0 of the batch, .*has no input_ids"):
+    with pytest.raises(TypeError, match=r"example 0 of the batch, .*has no input_ids"):
         pad_batch([example])
