@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from bertbook import check as check
     from bertbook import viz as viz
     from bertbook.config import BertConfig as BertConfig
+    from bertbook.data.corpus_loading import load_corpus as load_corpus
     from bertbook.model.bert import Bert as Bert
     from bertbook.model.bert import BertOutput as BertOutput
     from bertbook.model.capture import record_attention as record_attention
@@ -40,6 +41,7 @@ _PUBLIC = {
     "BertOutput": "bertbook.model.bert",
     "LinearChainCRF": "bertbook.model.crf",
     "Tokenizer": "bertbook.text.tokenizer",
+    "load_corpus": "bertbook.data.corpus_loading",
     "load_pretrained": "bertbook.pretrained",
     "load_tokenizer": "bertbook.pretrained",
     "record_attention": "bertbook.model.capture",

@@ -25,6 +25,7 @@ PROMISED = {
     "LinearChainCRF",
     "Tokenizer",
     "check",
+    "load_corpus",
     "load_pretrained",
     "load_tokenizer",
     "record_attention",
