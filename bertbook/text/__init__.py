@@ -10,9 +10,13 @@ if TYPE_CHECKING:
     from bertbook.text.loader import ExampleError as ExampleError
     from bertbook.text.loader import Masked as Masked
     from bertbook.text.loader import Padded as Padded
+    from bertbook.text.masking import MaskingPolicy as MaskingPolicy
+    from bertbook.text.masking import geometric as geometric
     from bertbook.text.tokenizer import Batch as Batch
     from bertbook.text.tokenizer import Tokenizer as Tokenizer
     from bertbook.text.training import train_wordpiece as train_wordpiece
+    from bertbook.text.words import segment_chinese as segment_chinese
+    from bertbook.text.words import words_from_segmentation as words_from_segmentation
 
 # public name -> the module it lives in
 _PUBLIC = {
@@ -20,11 +24,15 @@ _PUBLIC = {
     "BatchLoader": "bertbook.text.loader",
     "ExampleError": "bertbook.text.loader",
     "Masked": "bertbook.text.loader",
+    "MaskingPolicy": "bertbook.text.masking",
     "Padded": "bertbook.text.loader",
     "Tokenizer": "bertbook.text.tokenizer",
+    "geometric": "bertbook.text.masking",
     "pad_batch": "bertbook.text.batches",
     "plan_epoch": "bertbook.text.epochs",
+    "segment_chinese": "bertbook.text.words",
     "train_wordpiece": "bertbook.text.training",
+    "words_from_segmentation": "bertbook.text.words",
 }
 
 __all__ = [*_PUBLIC]

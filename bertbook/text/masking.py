@@ -8,11 +8,10 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from bertbook.text.batches import IGNORED
 from bertbook.text.draws import BITS, below, draws, key_of
 from bertbook.text.mask_inputs import check_ids, check_index, check_shares, check_spans, check_word_ids, whole_number
 from bertbook.text.tokenizer import Tokenizer
-
-IGNORED = -100  # the label that says "not asked here", as in PyTorch's cross-entropy
 
 
 def geometric(p: float = 0.2, longest: int = 10) -> tuple[float, ...]:
@@ -54,7 +53,7 @@ class MaskingPolicy:
         max_predictions: the bound of ``exact``. The original's 20 is meant for 128 tokens; of 512, 15 % are 77.
 
     Raises:
-        TypeError, ValueError: a share outside its range, a seed that is no whole number, something that is no tokenizer.
+        TypeError, ValueError: a share outside its range, a seed that is no whole number, no tokenizer.
     """
 
     def __init__(
@@ -149,7 +148,7 @@ class MaskingPolicy:
         self.seed, self.calls = (whole_number(name, state[name], 0) for name in ("seed", "calls"))
 
     def _mask(
-        self, keys: Int[Tensor, " B"], input_ids: Int[Tensor, "B S"], word_ids: Int[Tensor, "B S"] | None = None
+        self, keys: Int[Tensor, " N"], input_ids: Int[Tensor, "B S"], word_ids: Int[Tensor, "B S"] | None = None
     ) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B S"]]:
         check_ids(input_ids, len(self._may_be_chosen), len(keys))
         if word_ids is not None or (self.whole_words and not self._continues.any()):

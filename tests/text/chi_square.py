@@ -4,10 +4,10 @@ import torch
 from torch import Tensor
 
 
-def p_value(observed: Tensor, expected: Tensor) -> float:
-    """Pearson's chi-square test of K counts against K expected ones of the same sum: the probability of a worse fit."""
-    observed, expected = observed.double(), expected.double()
-    assert torch.isclose(observed.sum(), expected.sum(), rtol=1e-9)
+def p_value(observed: Tensor, shares: Tensor) -> float:
+    """Pearson's chi-square test of K counts against K probabilities: how probable is a fit as bad as this, or worse?"""
+    assert torch.isclose(shares.sum().double(), torch.tensor(1.0, dtype=torch.float64), atol=1e-6)
+    expected = observed.double().sum() * (shares.double() / shares.double().sum())
     assert expected.min() >= 5, "too few for the approximation"
     statistic = ((observed - expected) ** 2 / expected).sum()
     return tail(statistic, len(observed) - 1)
@@ -21,4 +21,4 @@ def tail(statistic: Tensor, degrees: int) -> float:
 
 def uniform_p_value(observed: Tensor) -> float:
     """The same, where all are equally likely."""
-    return p_value(observed, torch.full_like(observed, observed.double().mean().item(), dtype=torch.float64))
+    return p_value(observed, torch.full((len(observed),), 1 / len(observed), dtype=torch.float64))

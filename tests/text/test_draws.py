@@ -6,20 +6,9 @@ from hypothesis import strategies as st
 
 from bertbook.text.draws import below, draws, key_of, number
 from tests.text.chi_square import uniform_p_value
+from tests.text.plain_draws import splitmix64
 
 int64 = st.integers(-(2**63), 2**63 - 1)
-
-
-def splitmix64(start: int, count: int) -> list[int]:
-    """The generator as its authors wrote it: a state that each call moves on. Unsigned."""
-    numbers, state = [], start % 2**64
-    for _ in range(count):
-        state = (state + 0x9E3779B97F4A7C15) % 2**64
-        z = state
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-        numbers.append(z ^ (z >> 31))
-    return numbers
 
 
 def test_the_published_numbers() -> None:
@@ -70,4 +59,4 @@ def test_keys_differ_in_every_part() -> None:
 
 
 def test_bounds() -> None:
-    assert (below(0), below(0.5), below(1)) == (0, 2**31, 2**32)
+    assert (below(0.0), below(0.5), below(1.0)) == (0, 2**31, 2**32)
