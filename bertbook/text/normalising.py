@@ -10,7 +10,7 @@ from tokenizers.normalizers import Normalizer
 
 UnicodeForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
-# Marks of typography, and what a typewriter had for them. The Chinese vocabulary has none of the left column.
+# Marks of typography, and what a typewriter has for them. Of the left column the Chinese vocabulary has only „.
 PLAIN_PUNCTUATION: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys("“”„‟", '"'),
