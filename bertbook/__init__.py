@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bertbook.model.bert import Bert as Bert
     from bertbook.model.bert import BertOutput as BertOutput
     from bertbook.model.capture import record_attention as record_attention
+    from bertbook.model.capture import record_embeddings as record_embeddings
     from bertbook.model.crf import LinearChainCRF as LinearChainCRF
     from bertbook.model.heads import BertForMaskedLM as BertForMaskedLM
     from bertbook.model.heads import BertForPreTraining as BertForPreTraining
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from bertbook.pretrained import load_tokenizer as load_tokenizer
     from bertbook.pretrained import save_pretrained as save_pretrained
     from bertbook.records import AttentionRecord as AttentionRecord
+    from bertbook.records import EmbeddingRecord as EmbeddingRecord
     from bertbook.text.tokenizer import Tokenizer as Tokenizer
 
 __version__ = "0.1.0"
@@ -39,12 +41,14 @@ _PUBLIC = {
     "BertForSequenceClassification": "bertbook.model.heads",
     "BertForTokenClassification": "bertbook.model.heads",
     "BertOutput": "bertbook.model.bert",
+    "EmbeddingRecord": "bertbook.records",
     "LinearChainCRF": "bertbook.model.crf",
     "Tokenizer": "bertbook.text.tokenizer",
     "load_corpus": "bertbook.data.corpus_loading",
     "load_pretrained": "bertbook.pretrained",
     "load_tokenizer": "bertbook.pretrained",
     "record_attention": "bertbook.model.capture",
+    "record_embeddings": "bertbook.model.capture",
     "save_pretrained": "bertbook.pretrained",
 }
 _SUBPACKAGES = ("check", "viz")
