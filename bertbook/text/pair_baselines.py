@@ -80,7 +80,9 @@ def length_baseline(pairs: Iterable[PairExample], tokenizer: Tokenizer, *, seed:
     return float((((table @ fitted) > 0) == labels)[~train].mean())
 
 
-def _halves(pairs: Iterable[PairExample], seed: int) -> tuple[Sequence[PairExample], NDArray[np.int64], NDArray[np.bool_]]:
+def _halves(
+    pairs: Iterable[PairExample], seed: int
+) -> tuple[Sequence[PairExample], NDArray[np.int64], NDArray[np.bool_]]:
     """The pairs, their labels (N,), and which of them are for training (N,)."""
     examples = list(pairs)
     if len(examples) < 4:

@@ -12,7 +12,14 @@ from bertbook.text.documents import Document
 from bertbook.text.packing import pack_sentences
 from bertbook.text.pair_checks import check_documents, check_numbers
 from bertbook.text.pair_examples import Layout, PairExample, Place, truncate_seq_pair
-from bertbook.text.segments import Cut, TokenizedDocument, TokenizedDocuments, closest_segment, cut_document
+from bertbook.text.segments import (
+    Cut,
+    TokenizedDocument,
+    TokenizedDocuments,
+    closest_segment,
+    cut_document,
+    cut_from_either_end,
+)
 from bertbook.text.sources import Sources
 from bertbook.text.tokenizer import Tokenizer
 
@@ -72,6 +79,7 @@ class SentencePairs(Sequence[PairExample]):
     - The random segment has as many sentences as the true one, and nearly as many tokens: of up to ten documents
       the best run of sentences is taken. (There, it filled the sequence, and the true one ended with its document.)
     - It never holds the first sentence of its document, as no true next segment does.
+    - For sentence order a document is cut from its front or from its back: see :func:`cut_from_either_end`.
     - A sentence alone is no pair. (There, it could only be NotNext.) A document of one sentence gives none.
     """
 
@@ -108,8 +116,13 @@ class SentencePairs(Sequence[PairExample]):
 
     def __iter__(self) -> Iterator[PairExample]:
         """All examples, document by document."""
+        none = True
         for block in range(self._blocks):
-            yield from self._block(block)
+            for example in self._block(block):
+                none = False
+                yield example
+        if none:
+            raise self._nothing()
 
     def __len__(self) -> int:
         """The number of examples in this epoch. Counted when first asked, which tokenizes every document once."""
@@ -149,9 +162,10 @@ class SentencePairs(Sequence[PairExample]):
         return list(pack_sentences(documents, self._layout, self._room, self._short_rate, random, across=self._across))
 
     def _cuts(self, index: int) -> list[Cut]:
-        give_back = self.objective == "nsp"
-        document = self._documents[index]
-        return list(cut_document(document, self._room, self._short_rate, self._random(index), give_back=give_back))
+        document, random = self._documents[index], self._random(index)
+        if self.objective == "sop":
+            return cut_from_either_end(document, self._room, self._short_rate, random)
+        return list(cut_document(document, self._room, self._short_rate, random, give_back=True))
 
     def _pair(self, index: int, within: int, cut: Cut) -> PairExample:
         random = self._random(index, within)
@@ -200,4 +214,12 @@ class SentencePairs(Sequence[PairExample]):
             pairs = self.objective != "none"
             counts = (len(self._cuts(block) if pairs else self._block(block)) for block in range(self._blocks))
             self._firsts = np.append(0, np.cumsum(np.fromiter(counts, np.int64)))
+            if self._firsts[-1] == 0:
+                raise self._nothing()
         return self._firsts
+
+    def _nothing(self) -> ValueError:
+        documents = f"the {len(self._documents)} documents"
+        if self.objective == "none":
+            return ValueError(f"no sequences: none of {documents} has a token")
+        return ValueError(f"no pairs: none of {documents} gives one; a pair needs two sentences of one document")

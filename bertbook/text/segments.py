@@ -99,6 +99,20 @@ def cut_document(
         start = middle if changed and give_back else stop
 
 
+def cut_from_either_end(document: TokenizedDocument, room: int, short_rate: float, random: Random) -> list[Cut]:
+    """As :func:`cut_document`, from the front or from the back by the toss of a coin.
+
+    A pair begins with a sentence that did not fit into the one before, so with a long one. Where the label is the
+    order of the segments, that would tell it. From the back it is the last sentence that is long.
+    """
+    if random.random() < 0.5:
+        return list(cut_document(document, room, short_rate, random, give_back=False))
+    count = len(document.ends) - 1
+    mirrored = document._replace(ends=document.ends[-1] - document.ends[::-1])
+    cuts = list(cut_document(mirrored, room, short_rate, random, give_back=False))
+    return [Cut(count - cut.stop, count - cut.middle, count - cut.start, cut.changed) for cut in reversed(cuts)]
+
+
 def closest_segment(
     document: TokenizedDocument, sentences: int, tokens: int, random: Random
 ) -> tuple[int, int, int] | None:
