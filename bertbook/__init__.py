@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from bertbook import viz as viz
     from bertbook.config import BertConfig as BertConfig
     from bertbook.data.corpus_loading import load_corpus as load_corpus
+    from bertbook.data.task_loading import load_task as load_task
     from bertbook.model.bert import Bert as Bert
     from bertbook.model.bert import BertOutput as BertOutput
     from bertbook.model.capture import record_attention as record_attention
@@ -46,6 +47,7 @@ _PUBLIC = {
     "Tokenizer": "bertbook.text.tokenizer",
     "load_corpus": "bertbook.data.corpus_loading",
     "load_pretrained": "bertbook.pretrained",
+    "load_task": "bertbook.data.task_loading",
     "load_tokenizer": "bertbook.pretrained",
     "record_attention": "bertbook.model.capture",
     "record_embeddings": "bertbook.model.capture",

@@ -27,6 +27,7 @@ PROMISED = {
     "check",
     "load_corpus",
     "load_pretrained",
+    "load_task",
     "load_tokenizer",
     "record_attention",
     "save_pretrained",

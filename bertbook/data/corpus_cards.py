@@ -39,7 +39,10 @@ BBC = Card(
         "Articles from the site of BBC News of 2004 and 2005 on business, entertainment, politics, sport and "
         "technology, collected by Greene and Cunningham for research on clustering."
     ),
-    licence="The package states MIT, for its code. The text is the BBC's; those who collected it give it for research without profit.",
+    licence=(
+        "The package states MIT, for its code. The text is the BBC's; those who collected it give it for research "
+        "without profit."
+    ),
     package=BBC_NEWS,
     notes=(
         "The first sentence of a document is its title. The topic is in the document's source: bbc-news/business.",

