@@ -165,12 +165,23 @@ class MaskingPolicy:
         chosen = free & (self._exactly(input_ids, free, first, lot) if self.exact else lot < below(self.rate))
 
         drawn_ids = self._drawn_ids.to(device)
-        drawn = drawn_ids[which * len(drawn_ids) >> BITS]
-        # One number decides between the three fates: two would make 81/10/9 of 80/10/10, or 80/2/18.
-        hidden = fate < below(self.mask_share)
-        replaced = ~hidden & (fate < below(self.mask_share + self.random_share))
-        corrupted = torch.where(chosen & replaced, drawn.to(input_ids.dtype), input_ids)
-        return corrupted.masked_fill(chosen & hidden, self._mask_id), input_ids.masked_fill(~chosen, IGNORED)
+        drawn = drawn_ids[which * len(drawn_ids) >> BITS].to(input_ids.dtype)
+        return self._corrupt(input_ids, chosen, fate, drawn)
+
+    def _corrupt(
+        self,
+        input_ids: Int[Tensor, "B S"],
+        chosen: Bool[Tensor, "B S"],
+        fate: Int[Tensor, "B S"],
+        drawn: Int[Tensor, "B S"],
+    ) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B S"]]:
+        """What the model reads, and the labels."""
+        hidden = chosen & (fate < below(self.mask_share))
+        # The same number again: a second one would make 80/2/18 or 81/10/9 of 80/10/10.
+        replaced = chosen & ~hidden & (fate < below(self.mask_share + self.random_share))
+        corrupted = input_ids.masked_fill(hidden, self._mask_id)
+        corrupted = torch.where(replaced, drawn, corrupted)
+        return corrupted, input_ids.masked_fill(~chosen, IGNORED)
 
     def _starts(
         self,
