@@ -198,3 +198,43 @@ class EmbeddingRecord:
 
 
 _TABLES = ("token", "segment", "position", "weight", "bias")
+
+
+@dataclass(frozen=True)
+class TokenRecord:
+    """One text as the masking sees it: its tokens, which of them may be chosen, which belong together.
+
+    Args:
+        tokens: the S tokens as a model reads them, [CLS] and [SEP] included.
+        special: S truth values, True for tokens that are never chosen.
+        word_ids: S numbers, equal for neighbours that are pieces of one word; −1 for tokens of no word.
+        drawable: tokens that may be drawn in the place of another, all of them or a sample.
+
+    Raises:
+        TypeError: a token is no string, a flag no truth value, a word's number no whole number.
+        ValueError: no tokens, nothing to draw, or lists of different lengths.
+    """
+
+    tokens: tuple[str, ...]
+    special: tuple[bool, ...]
+    word_ids: tuple[int, ...]
+    drawable: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        kinds = {"tokens": str, "special": bool, "word_ids": int, "drawable": str}
+        for name, kind in kinds.items():
+            values = getattr(self, name)
+            if isinstance(values, str) or not all(type(value) is kind for value in values):
+                raise TypeError(f"{name} must be a list of {kind.__name__}, found {values!r:.80}")
+            object.__setattr__(self, name, tuple(values))
+        count = len(self.tokens)
+        if count == 0 or not self.drawable:
+            raise ValueError(f"{count} tokens and {len(self.drawable)} to draw from: at least one of each is needed")
+        if len(self.special) != count or len(self.word_ids) != count:
+            raise ValueError(
+                f"{count} tokens, {len(self.special)} special flags and {len(self.word_ids)} word_ids: one each is needed"
+            )
+
+    def __len__(self) -> int:
+        """S, the number of tokens."""
+        return len(self.tokens)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bertbook.text.pair_examples import truncate_seq_pair as truncate_seq_pair
     from bertbook.text.pairs import sentence_pairs as sentence_pairs
     from bertbook.text.sentences import split_sentences as split_sentences
+    from bertbook.text.recording import record_tokens as record_tokens
     from bertbook.text.tokenizer import Batch as Batch
     from bertbook.text.tokenizer import Tokenizer as Tokenizer
     from bertbook.text.training import train_wordpiece as train_wordpiece
@@ -41,6 +42,7 @@ _PUBLIC = {
     "overlap_baseline": "bertbook.text.pair_baselines",
     "pad_batch": "bertbook.text.batches",
     "plan_epoch": "bertbook.text.epochs",
+    "record_tokens": "bertbook.text.recording",
     "segment_chinese": "bertbook.text.words",
     "sentence_pairs": "bertbook.text.pairs",
     "split_sentences": "bertbook.text.sentences",

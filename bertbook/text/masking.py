@@ -20,6 +20,18 @@ def geometric(p: float = 0.2, longest: int = 10) -> tuple[float, ...]:
     return tuple(weight / sum(weights) for weight in weights)
 
 
+def special_ids(tokenizer: Tokenizer) -> set[int]:
+    """Ids that are never chosen and never drawn: the tokenizer's five, and special ones that were added to it."""
+    added = tokenizer.backend.get_added_tokens_decoder().items()
+    return {*tokenizer.special_ids, *(number for number, token in added if token.special)}
+
+
+def drawable_ids(tokenizer: Tokenizer) -> list[int]:
+    """Ids that may stand in the place of another, in order: all but special ones and [unused…], which no text holds."""
+    unused = {number for token, number in tokenizer.vocab.items() if re.fullmatch(r"\[unused\d+\]", token)}
+    return sorted(set(tokenizer.vocab.values()) - special_ids(tokenizer) - unused)
+
+
 class MaskingPolicy:
     """Chooses tokens, hides most of them, and makes the labels: ``corrupted, labels = policy(input_ids)``.
 
@@ -79,14 +91,11 @@ class MaskingPolicy:
         self.max_predictions = whole_number("max_predictions", max_predictions, 1)
         self.calls = 0
 
-        added = tokenizer.backend.get_added_tokens_decoder().items()
-        special = tokenizer.special_ids | {number for number, token in added if token.special}
-        unused = {number for token, number in tokenizer.vocab.items() if re.fullmatch(r"\[unused\d+\]", token)}
+        self._drawn_ids = torch.tensor(drawable_ids(tokenizer))
         pieces = [number for token, number in tokenizer.vocab.items() if token.startswith("##")]
         self._pad_id, self._mask_id = tokenizer.pad_token_id, tokenizer.mask_token_id
         self._may_be_chosen = torch.ones(len(tokenizer), dtype=torch.bool)  # (V,)
-        self._may_be_chosen[sorted(special)] = False
-        self._drawn_ids = torch.tensor(sorted(set(tokenizer.vocab.values()) - special - unused))
+        self._may_be_chosen[sorted(special_ids(tokenizer))] = False
         if len(self._drawn_ids) == 0:
             raise ValueError("the vocabulary holds special tokens alone: there is nothing to mask or to draw")
         self._continues = torch.zeros(len(tokenizer), dtype=torch.bool)  # (V,), of a piece that begins with ##
@@ -176,9 +185,10 @@ class MaskingPolicy:
         drawn: Int[Tensor, "B S"],
     ) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B S"]]:
         """What the model reads, and the labels."""
+        # One number decides: with two, 80/10/10 would come out as 80/2/18 or 81/10/9.
+        either = below(self.mask_share + self.random_share)
         hidden = chosen & (fate < below(self.mask_share))
-        # The same number again: a second one would make 80/2/18 or 81/10/9 of 80/10/10.
-        replaced = chosen & ~hidden & (fate < below(self.mask_share + self.random_share))
+        replaced = chosen & ~hidden & (fate < either)
         corrupted = input_ids.masked_fill(hidden, self._mask_id)
         corrupted = torch.where(replaced, drawn, corrupted)
         return corrupted, input_ids.masked_fill(~chosen, IGNORED)

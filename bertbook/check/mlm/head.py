@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -42,8 +43,9 @@ def _head(
     return torch.einsum("nh,vh->nv", x, table) + bias
 
 
-def _without(**parts: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    return lambda *arguments: _head(*arguments, **parts)
+def _with(bend: Callable[[Tensor], Tensor] = _gelu, norm: Callable[..., Tensor] = _norm) -> Callable[..., Tensor]:
+    """The head with another part in the place of its own."""
+    return partial(_head, bend=bend, norm=norm)
 
 
 def _changed(**at: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
@@ -101,10 +103,10 @@ HEAD = Exercise(
             _TRANSFORM,
         ),
         looks_like(_changed(bias=_ZERO), "The bias of the vocabulary is missing.", "It has V numbers, one a token."),
-        looks_like(_without(norm=lambda x, g, b: x), "The LayerNorm is missing.", _TRANSFORM),
-        looks_like(_without(bend=lambda x: x), "The GELU is missing.", _TRANSFORM),
-        looks_like(_without(bend=torch.relu), "Yours has a ReLU.", "BERT has a GELU here too."),
-        looks_like(_without(bend=_tanh_gelu), "Yours has the GELU by tanh.", "BERT was trained with the exact one."),
+        looks_like(_with(norm=lambda x, g, b: x), "The LayerNorm is missing.", _TRANSFORM),
+        looks_like(_with(bend=lambda x: x), "The GELU is missing.", _TRANSFORM),
+        looks_like(_with(bend=torch.relu), "Yours has a ReLU.", "BERT has a GELU here too."),
+        looks_like(_with(bend=_tanh_gelu), "Yours has the GELU by tanh.", "BERT was trained with the exact one."),
         looks_like(
             lambda hidden, w, b, g, c, table, bias: _gelu(_norm(hidden @ w.mT + b, g, c)) @ table.mT + bias,
             "Your LayerNorm comes before the GELU.",
