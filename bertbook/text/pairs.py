@@ -190,9 +190,10 @@ class SentencePairs(Sequence[PairExample]):
         assert self._sources is not None
         sentences, tokens = cut.stop - cut.middle, int(document.ends[cut.stop] - document.ends[cut.middle])
         best: tuple[int, int, TokenizedDocument, int, int] | None = None
-        for attempt, number in enumerate(self._sources.others(index, random)):
-            if attempt >= (_TRIES if best else 100 * _TRIES):
+        for attempt in range(100 * _TRIES):
+            if best is not None and attempt >= _TRIES:
                 break
+            number = self._sources.other(index, random)
             other = self._documents[number]
             found = closest_segment(other, sentences, tokens, random)
             if found is not None:

@@ -1,7 +1,7 @@
 """Which other documents a random segment may come from."""
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from random import Random
 
 from bertbook.text.documents import Document
@@ -44,12 +44,11 @@ class Sources:
             if len(members) == 1:
                 raise ValueError(self.complaint(members[0]))
 
-    def others(self, index: int, random: Random) -> Iterator[int]:
-        """Other documents of the same source, drawn at random with repetition, without end."""
+    def other(self, index: int, random: Random) -> int:
+        """Another document of the same source, drawn at random."""
         members, rank = self._members[self._source[index]], self._rank[index]
-        while True:
-            drawn = random.randrange(len(members) - 1)
-            yield members[drawn + (drawn >= rank)]
+        drawn = random.randrange(len(members) - 1)
+        return members[drawn + (drawn >= rank)]
 
     def complaint(self, index: int) -> str:
         """That a document has no other to draw from, and what to do."""

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertbook.viz.embedding_sum import EmbeddingSum as EmbeddingSum
 from bertbook.viz.explorer import AttentionExplorer as AttentionExplorer
+from bertbook.viz.masking_lab import MaskingLab as MaskingLab
 from bertbook.viz.pairs import PairBuilder as PairBuilder
 from bertbook.viz.steps import AttentionSteps as AttentionSteps
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from bertbook.viz.figures import SHADES as SHADES
     from bertbook.viz.figures import figure as figure
 
-__all__ = ["SHADES", "AttentionExplorer", "AttentionSteps", "EmbeddingSum", "PairBuilder", "figure"]
+__all__ = ["SHADES", "AttentionExplorer", "AttentionSteps", "EmbeddingSum", "MaskingLab", "PairBuilder", "figure"]
 
 
 def __getattr__(name: str) -> Any:

@@ -49,7 +49,7 @@ def test_refused_at_once(given: Any, options: dict[str, Any], error: type[Except
 
 
 def test_refused_when_nothing_comes() -> None:
-    with pytest.raises(ValueError, match="no pairs: .* a pair needs two sentences of one document"):
+    with pytest.raises(ValueError, match=r"no pairs: .* a pair needs two sentences of one document"):
         list(sentence_pairs([SINGLE, SINGLE], TOKENIZER, objective="sop"))
     with pytest.raises(ValueError, match="no sequences: none of the 1 documents has a token"):
         list(sentence_pairs([Document(("\u200b",))], TOKENIZER, objective="none"))
