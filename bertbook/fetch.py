@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from bertbook.archive import BROKEN, members
 from bertbook.wheel import MORE_ROOM, FetchError, Sdist, Wheel, download, need_room, sha256
 
-__all__ = ["FetchError", "Sdist", "Wheel", "cache_folder", "fetch"]
+__all__ = ["FetchError", "Sdist", "Wheel", "cache_folder", "fetch", "is_fetched"]
 
 
 def cache_folder() -> Path:
@@ -38,8 +38,7 @@ def fetch(wheel: Wheel) -> Path:
             damaged cache entry: it is removed, and the next call fetches it anew.
     """
     cache = cache_folder()
-    # The name covers every field of the pin, so that a changed pin is a new entry.
-    entry = cache / f"{wheel.name}-{wheel.version}-{hashlib.sha256(repr(wheel).encode()).hexdigest()[:8]}"
+    entry = _entry(wheel)
     try:
         if entry.exists() and not _damage(entry):  # without the lock, so that a read-only cache serves too
             return entry / "files"
@@ -64,6 +63,16 @@ def fetch(wheel: Wheel) -> Path:
             "Set BERTBOOK_CACHE to a folder that you may write to, and run again"
         ) from error
     return entry / "files"
+
+
+def is_fetched(wheel: Wheel) -> bool:
+    """Whether the wheel is in the cache. Whether it is whole, :func:`fetch` sees when it is used."""
+    return _entry(wheel).exists()
+
+
+def _entry(wheel: Wheel) -> Path:
+    """Where in the cache. The name covers every field of the pin, so that a changed pin is a new entry."""
+    return cache_folder() / f"{wheel.name}-{wheel.version}-{hashlib.sha256(repr(wheel).encode()).hexdigest()[:8]}"
 
 
 def _damage(entry: Path) -> str | None:

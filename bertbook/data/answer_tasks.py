@@ -101,6 +101,8 @@ def _longest_start(context: str, answers: str) -> tuple[int, int] | None:
     number = 0
     while number < len(words) and " ".join(words[: number + 1]) in context:
         number += 1
+    if number < len(words) and " ".join(words[: number + 1]).rstrip(",") in context:  # a comma between two answers
+        number += 1
     # By chance the first words of the next answer may go on where this one ends. Then they go on further.
     for begin in range(max(1, number - 3), number):
         if number < len(words) and " ".join(words[begin : number + 2]) in context:

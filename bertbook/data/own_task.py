@@ -51,8 +51,11 @@ def build_task(name: str, found: dict[str, list[Located]], labels: Sequence[str]
     that stand in dev or test.
     """
     kinds = {type(example) for part in found.values() for _, example in part}
+    if not found.get("train", found.get("all")):
+        raise DataError(f"{name} has no example to train on")
     if len(kinds) != 1:
-        raise DataError(f"{name} is empty: there is no example in it" if not kinds else f"{name} mixes kinds of tasks")
+        names = ", ".join(sorted(_KINDS[one][0] for one in kinds))
+        raise DataError(f"{name} mixes examples of different kinds ({names}): a task has one kind")
     found = _without_repeats(name, found)
     names = _labels(found.get("train", found.get("all", [])), labels)
     for where, example in (located for part in found.values() for located in part):
@@ -62,7 +65,7 @@ def build_task(name: str, found: dict[str, list[Located]], labels: Sequence[str]
         for _, example in part:
             splits[hash_split(_split_key(example)) if split == "all" else split].append(example)
     if not splits["train"]:
-        raise DataError(f"{name} has no example to train on")
+        raise DataError(f"{name} has no example to train on: what it has went to dev and test, or was left out")
     kind, metric = _KINDS[kinds.pop()]
     if names == ("score",):
         metric = "spearman"
