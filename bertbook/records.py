@@ -230,10 +230,9 @@ class TokenRecord:
         count = len(self.tokens)
         if count == 0 or not self.drawable:
             raise ValueError(f"{count} tokens and {len(self.drawable)} to draw from: at least one of each is needed")
-        if len(self.special) != count or len(self.word_ids) != count:
-            raise ValueError(
-                f"{count} tokens, {len(self.special)} special flags and {len(self.word_ids)} word_ids: one each is needed"
-            )
+        others = len(self.special), len(self.word_ids)
+        if others != (count, count):
+            raise ValueError(f"{count} tokens, {others[0]} special flags and {others[1]} word_ids: one each is needed")
 
     def __len__(self) -> int:
         """S, the number of tokens."""

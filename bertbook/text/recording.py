@@ -1,7 +1,5 @@
 """A text as a record that a picture of the masking is drawn from."""
 
-from collections.abc import Sequence
-
 import torch
 
 from bertbook.records import TokenRecord
