@@ -209,7 +209,7 @@ class Lab {
     const said = el("span", { class: "bb-ml-roll" });
     this.parts.push(({ now, free }) => {
       const chosen = FATES.reduce((sum, fate) => sum + now[fate], 0);
-      said.textContent = `roll ${this.state.rolls}: ${chosen} of ${plural(free, "token")} chosen`;
+      said.textContent = `roll ${grouped(this.state.rolls)}: ${chosen} of ${plural(free, "token")} chosen`;
     });
     const all = [button(1, "Roll"), button(100, "100 rolls"), button(1000, "1000 rolls")];
     return el("div", { class: "bb-ml-buttons" }, ...all, said);
