@@ -35,7 +35,7 @@ def my_sinusoids(length, size):
 
 
 def my_table_gradient(ids, gradient, vocab_size):
-    """ids (B, S), gradient (B, S, H), of the looked-up vectors → (V, H), of the table"""
+    """ids (B, S), gradient of what was looked up (B, S, H) → that of the table (V, H)"""
     table = gradient.new_zeros(vocab_size, gradient.shape[2])
     # Rows that were looked up twice get the sum of both gradients. Assignment,
     # table[ids] = …, would keep one of them.
