@@ -33,3 +33,27 @@ class Card:
     notes: tuple[str, ...] = ()
     splits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
+
+    def _repr_markdown_(self) -> str:
+        """The card as a page shows it."""
+        package = self.package
+        lines = [
+            f"**{self.name}** ({self.kind}, {_LANGUAGES[self.language]}): {self.purpose}",
+            "",
+            f"- *The text.* {self.origin}",
+            f"- *Licence.* {self.licence}",
+            f"- *Package.* `{package.name}` {package.version}, {package.size / 1e6:.1f} MB, "
+            f"SHA-256 `{package.sha256[:16]}…`",
+            *(f"- {note}" for note in self.notes),
+        ]
+        if self.dropped:
+            left_out = "; ".join(f"{what}: {number:,}" for what, number in self.dropped.items())
+            lines.append(f"- *Left out.* {left_out}.")
+        columns = list(dict.fromkeys(name for counts in self.splits.values() for name in counts))
+        lines += ["", f"| split | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
+        for split, counts in self.splits.items():
+            lines.append(f"| {split} | {' | '.join(f'{counts.get(name, 0):,}' for name in columns)} |")
+        return "\n".join(lines)
+
+
+_LANGUAGES = {"en": "English", "zh": "Chinese"}

@@ -48,16 +48,18 @@ def load_hub(name: str) -> Any:
         raise ImportError(
             f"{name} is loaded through the `datasets` library, which is not installed: pip install 'bertbook[data]'"
         ) from None
-    source = name.removeprefix(PREFIX)
-    configuration = None
+    source, configuration = name.removeprefix(PREFIX), ""
+    allowed = "A source is 'hf:owner/name', 'hf:owner/name:configuration' or 'hf:folder'"
+    if not source:  # would be the working directory
+        raise DataError(f"{name!r} names nothing. {allowed}")
     if not Path(source).expanduser().exists():
         source, _, configuration = source.partition(":")
     try:
         return datasets.load_dataset(str(Path(source).expanduser()), configuration or None)
     except Exception as error:  # of many kinds: no network, no such set, a gated one, files it cannot parse
         raise DataError(
-            f"{name} could not be loaded: {type(error).__name__}: {error}. A source is 'hf:owner/name', "
-            "'hf:owner/name:configuration' or 'hf:folder'; sets that need a script no longer load"
+            f"{name} could not be loaded: {type(error).__name__}: {error}. {allowed}; sets that need a script no "
+            "longer load"
         ) from error
 
 

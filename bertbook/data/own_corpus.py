@@ -120,7 +120,8 @@ def own_corpus(path: Path, split: str, language: str | None, whole: bool) -> tup
         held_out = np.array([name == "held-out" for name in block_splits(len(spans))])
         if split == "held-out" and not held_out.any():
             raise DataError(
-                f"{path} has {len(spans)} documents: text is held out of 20 and more. Load split='train', which has all"
+                f"{path}: text is held out of at least 20 documents, and here are {len(spans)}. Load split='train', "
+                "which has them all"
             )
         spans = spans.take(held_out if split == "held-out" else ~held_out)
     sizes = tuple(path.stat().st_size for path in paths)

@@ -54,8 +54,8 @@ def build_task(name: str, found: dict[str, list[Located]], labels: Sequence[str]
     if not found.get("train", found.get("all")):
         raise DataError(f"{name} has no example to train on")
     if len(kinds) != 1:
-        names = ", ".join(sorted(_KINDS[one][0] for one in kinds))
-        raise DataError(f"{name} mixes examples of different kinds ({names}): a task has one kind")
+        mixed = ", ".join(sorted(_KINDS[one][0] for one in kinds))
+        raise DataError(f"{name} mixes examples of different kinds ({mixed}): a task has one kind")
     found = _without_repeats(name, found)
     names = _labels(found.get("train", found.get("all", [])), labels)
     for where, example in (located for part in found.values() for located in part):

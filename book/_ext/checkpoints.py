@@ -1,10 +1,11 @@
-"""Weights and vocabularies are fetched before the chapters run: a progress bar belongs in a terminal, not in a page."""
+"""What chapters read is fetched before they run: a progress bar belongs in a terminal, not in a page."""
 
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.typing import ExtensionMetadata
 
-from bertbook.fetch import FetchError
+from bertbook.data import CARDS
+from bertbook.fetch import FetchError, fetch
 from bertbook.pretrained import CHECKPOINTS, VOCABULARIES, locate
 
 
@@ -14,6 +15,11 @@ def _fetch(app: Sphinx) -> None:
             locate(name, tokenizer_only=name in VOCABULARIES)
         except FetchError as error:
             raise ExtensionError(f"the chapters need {name!r}: {error}") from error
+    for package in dict.fromkeys(card.package for card in CARDS.values()):
+        try:
+            fetch(package)
+        except FetchError as error:
+            raise ExtensionError(f"the chapters need the data in {package}: {error}") from error
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

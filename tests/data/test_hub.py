@@ -89,8 +89,10 @@ def test_tasks(tmp_path: Path) -> None:
 
     tags = datasets.Sequence(datasets.ClassLabel(names=["O", "B-PER"]))
     features = datasets.Features({"tokens": datasets.Sequence(datasets.Value("string")), "ner_tags": tags})
-    tagged = datasets.Dataset.from_dict({"tokens": [["He", "Ann"]], "ner_tags": [[0, 1]]}, features=features)
-    task = load_task(table(tmp_path / "conll", train=tagged, other=tagged))
+    tagged = datasets.Dataset.from_dict(
+        {"tokens": [["He", "Ann"], ["It"]], "ner_tags": [[0, 1], [0]]}, features=features
+    )
+    task = load_task(table(tmp_path / "conll", train=tagged.select([0]), validation=tagged.select([1])))
     assert task.train == (TokensExample(("He", "Ann"), ("O", "B-PER")),)
 
 

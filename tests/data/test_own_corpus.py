@@ -92,7 +92,7 @@ def test_repeats_are_left_out_before_the_split(tmp_path: Path) -> None:
 def test_few_documents_are_all_for_training(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", "Alone.")
     assert [d.sentences for d in load_corpus(path)] == [("Alone.",)]  # a document of one sentence is one
-    with pytest.raises(DataError, match=r"has 1 documents: text is held out of 20 and more. Load split='train'"):
+    with pytest.raises(DataError, match=r"held out of at least 20 documents, and here are 1\. Load split='train'"):
         load_corpus(path, "held-out")
 
 
@@ -258,7 +258,7 @@ def test_the_error_names_the_file_of_a_folder(tmp_path: Path) -> None:
         (("missing/folder",), FileNotFoundError, r"there is no file or folder missing"),
         ((Path("sotuu"),), FileNotFoundError, r"there is no file or folder sotuu"),
         (("sotu", "test"), ValueError, r"split='test': choose one of 'train', 'held-out', 'all'"),
-        (("hf:",), DataError, r"hf: could not be loaded"),
+        (("hf:",), DataError, r"'hf:' names nothing. A source is 'hf:owner/name'"),
     ],
 )
 def test_names_that_mean_nothing(arguments: tuple[str, ...], error: type[Exception], message: str) -> None:

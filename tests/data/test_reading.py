@@ -240,7 +240,7 @@ def test_quac_takes_the_first_answer_and_the_questions_before(tmp_path: Path) ->
     write(
         tmp_path / "Quac/test.jsonl",
         r'{"passage": "In May she married Nikos. The band broke up. The band of St. Louis came in May.", '
-        r'"question": "question1: what happened?\nquestion2: any children?\nquestion3: and the band?\nquestion4: whose?", '
+        r'"question": "question1: what happened?\nquestion2: any children?\nquestion3: and the band?\nquestion4: who?",'
         r'"answer": "possible answers for question1:\nIn May she married Nikos, In May she married\n'
         r"possible answers for question2:\nCANNOTANSWER CANNOTANSWER\n"
         r"possible answers for question3:\nshe married Nikos. The band broke up. she married\n"
@@ -252,5 +252,5 @@ def test_quac_takes_the_first_answer_and_the_questions_before(tmp_path: Path) ->
         ("what happened? any children?", ""),
         ("what happened? any children? and the band?", "she married Nikos. The band broke up."),
         # "The band" goes on in the text, but then the second answer goes on otherwise: it begins there.
-        ("what happened? any children? and the band? whose?", "In May she married Nikos."),
+        ("what happened? any children? and the band? who?", "In May she married Nikos."),
     ]
