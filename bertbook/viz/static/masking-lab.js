@@ -145,7 +145,8 @@ class Lab {
 
   sliders() {
     const slider = (name, title, least, change) => {
-      const output = el("output");
+      // No <output>: the label would be taken for its own. The slider says the value itself.
+      const output = el("span", { class: "bb-ml-value", "aria-hidden": "true" });
       const input = el("input", { type: "range", min: least, max: 100, step: 1 });
       input.addEventListener("input", () => this.set(change(Number(input.value))));
       this.parts.push(() => {
@@ -161,7 +162,7 @@ class Lab {
       [name]: value / 100,
       [other]: Math.min(this.state[other], (100 - value) / 100),
     });
-    const kept = el("output");
+    const kept = el("span", { class: "bb-ml-value" });
     this.parts.push(() => (kept.textContent = shareText(this.keptShare())));
     return el(
       "div",
