@@ -46,6 +46,7 @@ VOCABULARIES = {
         sha256="1129e296d707a39450eb5e761903cfa3db89dd74a9ddfbd69f0d80c027046e75",
         size=209_896,
         folder="cn_clip/clip",
+        files=("vocab.txt",),
     ),
 }
 CONFIG = "config.json"
