@@ -9,7 +9,7 @@ import numpy as np
 
 from bertbook.data.own_corpus import record_texts
 from bertbook.data.own_text import DataError, is_blank
-from bertbook.data.splits import block_splits
+from bertbook.data.splits import held_out_blocks
 from bertbook.text.documents import Document
 from bertbook.text.sentences import split_sentences
 
@@ -94,6 +94,6 @@ def hub_corpus(name: str, split: str, language: str | None, column: str) -> tupl
     _, first = np.unique(np.array(digests), return_index=True)
     chosen = np.array(numbers)[np.sort(first)]
     if split != "all" and not own:
-        held_out = np.array([part == "held-out" for part in block_splits(len(chosen))])
+        held_out = held_out_blocks(len(chosen))
         chosen = chosen[held_out if split == "held-out" else ~held_out]
     return chosen, HubRows(rows, name, column, language)

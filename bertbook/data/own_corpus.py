@@ -1,6 +1,6 @@
 """The reader's own files as a corpus: read through once, then each document when it is asked for.
 
-In memory stay 20 bytes a document, so a corpus may be larger than memory.
+In memory stay 16 bytes a document, so a corpus may be larger than memory.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 from bertbook.data.own_files import find_files
 from bertbook.data.own_records import RECORDS, parse_object, parse_row, read_records
 from bertbook.data.own_text import DataError, is_blank, read_lines
-from bertbook.data.splits import block_splits
+from bertbook.data.splits import held_out_blocks
 from bertbook.text.documents import Document
 from bertbook.text.sentences import split_sentences
 
@@ -25,18 +25,18 @@ _WORTH_A_BAR = 100_000_000  # bytes
 
 
 class Span(NamedTuple):
-    """Where a document lies: the number of its file, its first byte, and the byte behind its last."""
+    """Where a document lies: the number of its file, its first byte, and how many bytes it has."""
 
     file: int
     start: int
-    end: int
+    size: int
 
 
 class Spans(Sequence[Span]):
     """The spans of many documents, as arrays."""
 
-    def __init__(self, files: NDArray[np.uint32], starts: NDArray[np.uint64], ends: NDArray[np.uint64]) -> None:
-        self.files, self.starts, self.ends = files, starts, ends
+    def __init__(self, files: NDArray[np.uint32], starts: NDArray[np.uint64], sizes: NDArray[np.uint32]) -> None:
+        self.files, self.starts, self.sizes = files, starts, sizes
 
     def __len__(self) -> int:
         return len(self.files)
@@ -47,12 +47,12 @@ class Spans(Sequence[Span]):
     def __getitem__(self, index: slice) -> "Spans": ...
     def __getitem__(self, index: int | slice) -> "Span | Spans":
         if isinstance(index, slice):
-            return Spans(self.files[index], self.starts[index], self.ends[index])
-        return Span(int(self.files[index]), int(self.starts[index]), int(self.ends[index]))
+            return Spans(self.files[index], self.starts[index], self.sizes[index])
+        return Span(int(self.files[index]), int(self.starts[index]), int(self.sizes[index]))
 
-    def take(self, chosen: NDArray[Any]) -> "Spans":
-        """Those with the chosen numbers, or where ``chosen`` is True."""
-        return Spans(self.files[chosen], self.starts[chosen], self.ends[chosen])
+    def where(self, chosen: NDArray[np.bool_]) -> "Spans":
+        """Those where ``chosen`` is True."""
+        return Spans(self.files[chosen], self.starts[chosen], self.sizes[chosen])
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class OwnFiles:
             if file.seek(0, 2) != self.sizes[span.file]:
                 raise DataError(f"{path} has changed since the corpus was loaded: load it again")
             file.seek(span.start)
-            text = file.read(span.end - span.start).decode("utf-8")
+            text = file.read(span.size).decode("utf-8")
         if path.suffix.lower() in RECORDS:
             columns = self.columns[span.file]
             fields = parse_row(text, columns, path.suffix.lower()) if columns else parse_object(text, where)
@@ -111,19 +111,22 @@ def own_corpus(path: Path, split: str, language: str | None, whole: bool) -> tup
     """
     root, paths = find_files(path, (".txt", *RECORDS))
     found = OwnFiles(root, paths, whole, language)
-    spans, columns = _read_through(found)
+    spans, digests, columns = _read_through(found)
     if not len(spans):
         raise DataError(
             f"{path} is empty: there is no text in it" if path.is_file() else f"{path}: all files are empty"
         )
+    chosen = _first_ones(digests)
     if split != "all":
-        held_out = np.array([name == "held-out" for name in block_splits(len(spans))])
+        count = int(chosen.sum())
+        held_out = held_out_blocks(count)
         if split == "held-out" and not held_out.any():
             raise DataError(
-                f"{path}: text is held out of at least 20 documents, and here are {len(spans)}. Load split='train', "
+                f"{path}: text is held out of at least 20 documents, and here are {count}. Load split='train', "
                 "which has them all"
             )
-        spans = spans.take(held_out if split == "held-out" else ~held_out)
+        chosen[chosen] = held_out if split == "held-out" else ~held_out
+    spans = spans.where(chosen)
     sizes = tuple(path.stat().st_size for path in paths)
     return spans, OwnFiles(root, paths, whole, language, sizes, columns)
 
@@ -143,8 +146,9 @@ def record_texts(fields: dict[str, Any], where: str) -> list[str]:
     return texts
 
 
-def _read_through(found: OwnFiles) -> tuple[Spans, tuple[tuple[str, ...], ...]]:
-    files, starts, ends, digests = array("I"), array("Q"), array("Q"), array("Q")
+def _read_through(found: OwnFiles) -> tuple[Spans, NDArray[np.uint64], tuple[tuple[str, ...], ...]]:
+    """Where all documents lie, a digest of each, and the columns of each file."""
+    files, starts, sizes, digests = array("I"), array("Q"), array("I"), array("Q")
     columns = []
     total = sum(path.stat().st_size for path in found.paths)
     with tqdm(total=total, unit="B", unit_scale=True, desc="Reading through", disable=total < _WORTH_A_BAR) as bar:
@@ -160,12 +164,25 @@ def _read_through(found: OwnFiles) -> tuple[Spans, tuple[tuple[str, ...], ...]]:
             for start, end, digest in documents:
                 files.append(number)
                 starts.append(start)
-                ends.append(end)
+                sizes.append(end - start)
                 digests.append(digest)
                 bar.update(end - start)
-    spans = Spans(np.array(files), np.array(starts), np.array(ends))
-    _, first = np.unique(np.array(digests), return_index=True)
-    return spans.take(np.sort(first)), tuple(columns)
+    # Views, no copies: this is where memory would grow with the corpus.
+    spans = Spans(np.frombuffer(files, np.uint32), np.frombuffer(starts, np.uint64), np.frombuffer(sizes, np.uint32))
+    return spans, np.frombuffer(digests, np.uint64), tuple(columns)
+
+
+def _first_ones(digests: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """True where a digest stands for the first time. Sorts a copy, and looks at the repeated ones alone."""
+    in_order = np.sort(digests)
+    repeated = np.unique(in_order[1:][in_order[1:] == in_order[:-1]])
+    del in_order
+    first = np.ones(len(digests), dtype=np.bool_)
+    seen = set()
+    for index in np.flatnonzero(np.isin(digests, repeated)) if len(repeated) else ():
+        first[index] = digests[index] not in seen
+        seen.add(digests[index])
+    return first
 
 
 def _text_documents(path: Path, whole: bool) -> Iterator[tuple[int, int, int]]:

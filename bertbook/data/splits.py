@@ -2,6 +2,9 @@
 
 import hashlib
 
+import numpy as np
+from numpy.typing import NDArray
+
 BLOCKS = 100
 _HELD_OUT = {6: "held-out", 12: "dev", 18: "test"}  # the number of a block, modulo 20
 
@@ -19,6 +22,16 @@ def block_splits(documents: int) -> list[str]:
     if not blocks:
         return ["train"] * documents
     return [_HELD_OUT.get(index * blocks // documents % 20, "train") for index in range(documents)]
+
+
+def held_out_blocks(documents: int) -> NDArray[np.bool_]:
+    """True for each document that :func:`block_splits` holds out, at a byte each."""
+    held_out = np.zeros(documents, dtype=np.bool_)
+    blocks = min(BLOCKS, documents // 20 * 20)
+    for block in range(blocks):
+        if _HELD_OUT.get(block % 20) == "held-out":
+            held_out[-(-block * documents // blocks) : -(-(block + 1) * documents // blocks)] = True
+    return held_out
 
 
 def hash_split(key: str) -> str:

