@@ -1,7 +1,8 @@
 """A card: what a data set is, whose text it is, and what was done to it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 
 from bertbook.wheel import Wheel
 
@@ -34,26 +35,35 @@ class Card:
     splits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
 
-    def _repr_markdown_(self) -> str:
-        """The card as a page shows it."""
+    def _repr_html_(self) -> str:
+        """The card as a notebook and a page show it."""
         package = self.package
         lines = [
-            f"**{self.name}** ({self.kind}, {_LANGUAGES[self.language]}): {self.purpose}",
-            "",
-            f"- *The text.* {self.origin}",
-            f"- *Licence.* {self.licence}",
-            f"- *Package.* `{package.name}` {package.version}, {package.size / 1e6:.1f} MB, "
-            f"SHA-256 `{package.sha256[:16]}…`",
-            *(f"- {note}" for note in self.notes),
+            ("The text", self.origin),
+            ("Licence", self.licence),
+            ("Package", f"{package}, {package.size / 1e6:.1f} MB, SHA-256 {package.sha256[:16]}…"),
+            *(("Mind", note) for note in self.notes),
+            *([("Left out", "; ".join(f"{what}: {n:,}" for what, n in self.dropped.items()))] if self.dropped else []),
         ]
-        if self.dropped:
-            left_out = "; ".join(f"{what}: {number:,}" for what, number in self.dropped.items())
-            lines.append(f"- *Left out.* {left_out}.")
+        items = "".join(f"<li><em>{what}.</em> {escape(text)}</li>" for what, text in lines)
         columns = list(dict.fromkeys(name for counts in self.splits.values() for name in counts))
-        lines += ["", f"| split | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
-        for split, counts in self.splits.items():
-            lines.append(f"| {split} | {' | '.join(f'{counts.get(name, 0):,}' for name in columns)} |")
-        return "\n".join(lines)
+        rows = [[split, *(f"{counts.get(name, 0):,}" for name in columns)] for split, counts in self.splits.items()]
+        return (
+            f"<p><strong>{escape(self.name)}</strong> ({self.kind}, {_LANGUAGES[self.language]}): "
+            f"{escape(self.purpose)}</p><ul>{items}</ul>{html_table(['split', *columns], rows)}"
+        )
+
+
+def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; what begins with a digit stands at the right."""
+
+    def cell(text: str) -> str:
+        side = "right" if text[:1].isdigit() else "left"
+        return f'<td style="text-align: {side}">{escape(text)}</td>'
+
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+    body = "".join(f'<tr><th scope="row">{escape(row[0])}</th>{"".join(map(cell, row[1:]))}</tr>' for row in rows)
+    return f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 _LANGUAGES = {"en": "English", "zh": "Chinese"}

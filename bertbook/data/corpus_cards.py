@@ -21,8 +21,7 @@ PEOPLES_DAILY = Card(
         "The dev and test blocks of the tasks on the same text are in no split of this corpus.",
         "Digits and Latin letters are full-width (１９９８); NFKC makes them plain. The marks “ ” … — are "
         "unknown to the Chinese vocabulary of 21,128 tokens.",
-        "One month of one paper: the vocabulary is that of officialdom, and of the floods, the Asian crisis and the "
-        "Spring Festival of that year.",
+        "One month of one paper: the vocabulary is that of officialdom, and of the news of that month.",
     ),
     splits={
         "train": {"documents": 2705, "sentences": 37082, "characters": 1539773},

@@ -7,6 +7,7 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
+from bs4 import BeautifulSoup
 
 from bertbook.data import CARDS, load_corpus, load_task
 from bertbook.data.corpora import READERS, Parsed
@@ -72,14 +73,16 @@ def test_every_card_has_its_reader() -> None:
 @pytest.mark.parametrize("name", CARDS)
 def test_a_card_shows_its_numbers(name: str) -> None:
     card = CARDS[name]
-    shown = card._repr_markdown_()
+    page = BeautifulSoup(card._repr_html_(), "html.parser")
+    shown = page.get_text(" ")
     for part in (card.purpose, card.origin, card.licence, *card.notes, *card.dropped, card.package.sha256[:16]):
         assert part in shown
-    rows = {cells[0]: cells[1:] for line in shown.splitlines() if (cells := line.strip("| ").split(" | "))}
-    columns = rows["split"]
-    for split, counts in card.splits.items():
-        numbers = [int(cell.replace(",", "")) for cell in rows[split]]
-        assert {name: number for name, number in zip(columns, numbers, strict=True) if number} == counts
+    _, *columns = (cell.get_text() for cell in page.select("thead th"))
+    for row in page.select("tbody tr"):
+        split, *numbers = (cell.get_text().replace(",", "") for cell in row.select("th, td"))
+        counts = {name: int(number) for name, number in zip(columns, numbers, strict=True) if int(number)}
+        assert counts == card.splits[split]
+    assert len(page.select("tbody tr")) == len(card.splits)
 
 
 @pytest.mark.parametrize("name", READERS)
