@@ -11,8 +11,28 @@ from bertbook.text.checks import require_special_tokens
 LONGEST_WORD = 100  # characters; a longer word is [UNK]
 
 
-def wordpiece(vocab: Sequence[str], normalizer: Normalizer, source: str) -> tokenizers.Tokenizer:
-    """A tokenizer of the `tokenizers` library, as BERT's was published, from the entries in the order of their ids.
+def wordpiece(ids: dict[str, int], normalizer: Normalizer) -> tokenizers.Tokenizer:
+    """A tokenizer of the `tokenizers` library, as BERT's was published, from its entries and their ids."""
+    backend = tokenizers.Tokenizer(
+        models.WordPiece(
+            ids,
+            unk_token="[UNK]",
+            max_input_chars_per_word=LONGEST_WORD,
+        )
+    )
+    backend.normalizer = normalizer
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0",
+        pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+        special_tokens=[(token, ids[token]) for token in ("[CLS]", "[SEP]")],
+    )
+    backend.decoder = decoders.WordPiece(prefix="##")
+    return backend
+
+
+def numbered(vocab: Sequence[str], source: str) -> dict[str, int]:
+    """The ids of the entries, by their order.
 
     Raises:
         ValueError: no entry at all, one twice, a special token missing. ``source`` is what to call the vocabulary.
@@ -25,13 +45,4 @@ def wordpiece(vocab: Sequence[str], normalizer: Normalizer, source: str) -> toke
             raise ValueError(f"{source} has {token!r} twice, in lines {ids[token] + 1} and {number + 1}")
         ids[token] = number
     require_special_tokens(ids, source)
-    backend = tokenizers.Tokenizer(models.WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=LONGEST_WORD))
-    backend.normalizer = normalizer
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    backend.post_processor = processors.TemplateProcessing(
-        single="[CLS]:0 $A:0 [SEP]:0",
-        pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
-        special_tokens=[(token, ids[token]) for token in ("[CLS]", "[SEP]")],
-    )
-    backend.decoder = decoders.WordPiece(prefix="##")
-    return backend
+    return ids

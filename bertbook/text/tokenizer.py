@@ -11,7 +11,7 @@ import torch
 from tokenizers import models, normalizers
 from torch import Tensor
 
-from bertbook.text.building import wordpiece
+from bertbook.text.building import numbered, wordpiece
 from bertbook.text.checks import check_text, check_texts, special_tokens_of
 from bertbook.text.cutting import kept_positions
 from bertbook.text.files import parse_tokenizer, read_json, read_vocab
@@ -110,7 +110,7 @@ class Tokenizer:
             unicode=unicode,
             replace=replace,
         )
-        return cls(wordpiece(vocab, normalizer, source))
+        return cls(wordpiece(numbered(vocab, source), normalizer))
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:

@@ -69,7 +69,7 @@ def _cases() -> list[Case]:
     ]
 
 
-_OFFSET = "The token at place k is text[a:b] with (a, b) = offsets[k], and a slice does not hold its end."
+_OFFSET = "The token at place k is `text[a:b]` with `(a, b) = offsets[k]`, and a slice does not hold its end."
 
 ANSWER_TOKENS = Exercise(
     title="exercise 3, from characters to tokens",
@@ -108,6 +108,6 @@ ANSWER_TOKENS = Exercise(
             "Its first and its last say as much.",
         ),
     ),
-    start="Begin with one token, (a, b): when does it share a character with text[start:end]?",
+    start="Begin with one token, (a, b): when does it share a character with `text[start:end]`?",
     onward="In a pair of question and passage the offsets begin at 0 twice. What else would the function have to know?",
 )
