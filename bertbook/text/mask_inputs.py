@@ -56,7 +56,7 @@ def check_index(index: object) -> Tensor:
     return given.long()
 
 
-def check_ids(input_ids: object, vocab_size: int, rows: int) -> None:
+def check_ids(input_ids: object, vocab_size: int) -> None:
     given = _tensor("input_ids", input_ids)
     if given.ndim != 2 or 0 in given.shape:
         raise ValueError(
@@ -71,8 +71,6 @@ def check_ids(input_ids: object, vocab_size: int, rows: int) -> None:
             f"input_ids from {low} to {high}: each must be from 0 to {vocab_size - 1}, an entry of the policy's "
             "tokenizer. Were they made by another one, or are they labels?"
         )
-    if rows != len(given):
-        raise ValueError(f"{rows} indices for {len(given)} rows: each row needs the number of its example")
 
 
 def check_word_ids(word_ids: object, input_ids: Tensor, whole_words: bool) -> None:

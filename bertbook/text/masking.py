@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import torch
 from jaxtyping import Bool, Int
@@ -15,7 +14,13 @@ from bertbook.text.tokenizer import Tokenizer
 
 
 def geometric(p: float = 0.2, longest: int = 10) -> tuple[float, ...]:
-    """Probabilities of the lengths 1 to ``longest``, each 1 − p times the one before (Joshi et al. 2020, SpanBERT)."""
+    """Probabilities of the lengths 1 to ``longest``, each 1 − p times the one before (Joshi et al. 2020, SpanBERT).
+
+    Raises:
+        ValueError: ``p`` is not above 0 and at most 1, or ``longest`` is below 1.
+    """
+    if not (0 < p <= 1 and longest >= 1):
+        raise ValueError(f"p={p}, longest={longest}: p must be above 0 and at most 1, longest at least 1")
     weights = [(1 - p) ** length for length in range(longest)]
     return tuple(weight / sum(weights) for weight in weights)
 
@@ -123,6 +128,7 @@ class MaskingPolicy:
         Raises:
             TypeError, ValueError: ids or word numbers that do not fit, or words where none are asked for.
         """
+        check_ids(input_ids, len(self._may_be_chosen))
         rows = torch.arange(len(input_ids))
         masked = self._mask(key_of(0, self.seed, self.calls, rows), input_ids, word_ids)
         self.calls += 1
@@ -140,7 +146,19 @@ class MaskingPolicy:
             epoch: a whole number from 0.
             index: of each of the B rows its example's number in the data, from 0. For one row an int will do.
         """
-        return partial(self._mask, key_of(1, self.seed, whole_number("epoch", epoch, 0), check_index(index)))
+        keys = key_of(1, self.seed, whole_number("epoch", epoch, 0), check_index(index))
+
+        def mask(
+            input_ids: Int[Tensor, "B S"], word_ids: Int[Tensor, "B S"] | None = None
+        ) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B S"]]:
+            check_ids(input_ids, len(self._may_be_chosen))
+            if len(keys) != len(input_ids):
+                raise ValueError(
+                    f"{len(keys)} indices for {len(input_ids)} rows: each row needs the number of its example"
+                )
+            return self._mask(keys, input_ids, word_ids)
+
+        return mask
 
     def state_dict(self) -> dict[str, int]:
         """Where the draws stand: the seed and the number of calls so far."""
@@ -157,9 +175,8 @@ class MaskingPolicy:
         self.seed, self.calls = (whole_number(name, state[name], 0) for name in ("seed", "calls"))
 
     def _mask(
-        self, keys: Int[Tensor, " N"], input_ids: Int[Tensor, "B S"], word_ids: Int[Tensor, "B S"] | None = None
+        self, keys: Int[Tensor, " B"], input_ids: Int[Tensor, "B S"], word_ids: Int[Tensor, "B S"] | None
     ) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B S"]]:
-        check_ids(input_ids, len(self._may_be_chosen), len(keys))
         if word_ids is not None or (self.whole_words and not self._continues.any()):
             check_word_ids(word_ids, input_ids, self.whole_words)
         device = input_ids.device

@@ -70,6 +70,11 @@ def _word_ids(
     texts = words if isinstance(words, tuple) else (words,)
     if len(texts) > 2 or not all(isinstance(text, Sequence) and not isinstance(text, str) for text in texts):
         raise TypeError(f"words[{row}] is {words!r:.80}: expected a list of words, or for a pair a tuple of two lists")
+    if len(texts) == 2 and not any(segments):
+        raise ValueError(
+            f"words[{row}] is a pair, and its token_type_ids are all 0: a tokenizer like RoBERTa's does not "
+            "tell the two texts apart there, so words of pairs cannot be found"
+        )
     ends = [list(accumulate(map(len, text))) for text in texts]  # of each word, in characters
     found = []
     for (start, end), segment in zip(offsets, segments, strict=True):

@@ -59,7 +59,9 @@ class MaskingLab(BookWidget):
             raise ValueError("no text to mask: pass at least one record, as record_tokens(tokenizer, text) makes it")
         for record in records:
             if not isinstance(record, TokenRecord):
-                raise TypeError(f"found a {type(record).__name__}; pass records, as record_tokens(tokenizer, text) makes")
+                raise TypeError(
+                    f"found a {type(record).__name__}; pass records, as record_tokens(tokenizer, text) makes"
+                )
             if len(record) > MAX_TOKENS:
                 raise ValueError(f"a text has {len(record)} tokens; at most {MAX_TOKENS} fit: pass a shorter text")
         self.records = records
@@ -179,8 +181,8 @@ class MaskingLab(BookWidget):
         tokens = " ".join(self.records[self.text].tokens)
         kept = max(0.0, 1 - self.mask_share - self.random_share)
         return (
-            f"An interactive picture of masking. Of the tokens {tokens}, special ones apart, {self.rate:.0%} are chosen; "
-            f"of these {self.mask_share:.0%} become {self.mask}, {self.random_share:.0%} another token, {kept:.0%} stay."
+            f"An interactive picture of masking. Of the tokens {tokens}, special ones apart, {self.rate:.0%} are chosen; of "
+            f"these {self.mask_share:.0%} become {self.mask}, {self.random_share:.0%} another token, {kept:.0%} stay."
         )
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bertbook.text import mask_inputs
-from bertbook.text.masking import MaskingPolicy
+from bertbook.text.masking import MaskingPolicy, geometric
 from bertbook.text.tokenizer import Tokenizer
 from tests.text.mask_samples import SPECIAL, TOKENIZER, VOCAB, plain_batch
 
@@ -37,6 +37,12 @@ def test_a_policy_that_cannot_be(arguments: dict[str, Any], message: str) -> Non
         MaskingPolicy(TOKENIZER, **arguments)
 
 
+@pytest.mark.parametrize(("p", "longest"), [(0.0, 10), (1.5, 10), (0.2, 0)])
+def test_lengths_that_cannot_be(p: float, longest: int) -> None:
+    with pytest.raises(ValueError, match=r"p must be above 0 and at most 1, longest at least 1"):
+        geometric(p, longest)
+
+
 def test_shares_that_sum_to_one_in_floats() -> None:
     for mask in range(11):
         MaskingPolicy(TOKENIZER, mask_share=mask / 10, random_share=(10 - mask) / 10)
@@ -63,7 +69,7 @@ def test_other_types() -> None:
     with pytest.raises(TypeError, match=r"index='a': expected a whole number"):
         mask_inputs.check_index("a")
     with pytest.raises(TypeError, match=r"input_ids is list: expected a tensor, as a Tokenizer makes it"):
-        mask_inputs.check_ids([[1, 2]], 10, 1)
+        mask_inputs.check_ids([[1, 2]], 10)
     with pytest.raises(TypeError, match=r"word_ids is list: expected a tensor"):
         mask_inputs.check_word_ids([[1, 2]], IDS, True)
 
@@ -71,6 +77,7 @@ def test_other_types() -> None:
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
+        (IDS[0, 0], r"input_ids of shape \(\): expected \(B, S\)"),
         (IDS[0], r"input_ids of shape \(8,\): expected \(B, S\).*; for one sequence pass input_ids\[None\]"),
         (IDS[None], r"input_ids of shape \(1, 2, 8\): expected \(B, S\)"),
         (IDS[:0], r"input_ids of shape \(0, 8\)"),
@@ -83,7 +90,7 @@ def test_other_types() -> None:
 )
 def test_ids_that_do_not_fit(ids: torch.Tensor, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        mask_inputs.check_ids(ids, len(VOCAB), 2)
+        mask_inputs.check_ids(ids, len(VOCAB))
 
 
 def test_the_policy_checks_what_it_is_given() -> None:

@@ -105,3 +105,6 @@ def test_what_is_refused() -> None:
     pair = TOKENIZER([("今天", "天气")], return_offsets=True)
     with pytest.raises(ValueError, match=r"joined have 0 characters in the second text, and there is a token from 0"):
         words_from_segmentation(pair, [["今天"]])
+    pair["token_type_ids"].zero_()  # as RoBERTa's are
+    with pytest.raises(ValueError, match=r"words\[0\] is a pair, and its token_type_ids are all 0"):
+        words_from_segmentation(pair, [(["今天"], ["天气"])])
