@@ -107,10 +107,10 @@ def _rows(path: Path) -> Iterator[Record]:
             return
         assert feed.first is not None
         assert feed.last is not None
-        if not row or (len(row) == 1 and is_blank(row[0]) and names != row):
+        if not row or (len(row) == 1 and is_blank(row[0])):
             continue
         if names is None:
-            names = [name.strip().strip("\ufeff") for name in row]
+            names = [name.strip() for name in row]
             if len(set(names)) < len(names) or not all(names):
                 raise DataError(
                     f"{path}, line {feed.first.number}: the names of the columns are {names}: "
