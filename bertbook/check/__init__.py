@@ -29,13 +29,16 @@ if TYPE_CHECKING:
     from bertbook.check.mlm import mlm_2 as mlm_2
     from bertbook.check.mlm import mlm_3 as mlm_3
     from bertbook.check.mlm import mlm_4 as mlm_4
+    from bertbook.check.nsp import nsp_1 as nsp_1
+    from bertbook.check.nsp import nsp_2 as nsp_2
+    from bertbook.check.nsp import nsp_3 as nsp_3
     from bertbook.check.tokens import tokens_1 as tokens_1
     from bertbook.check.tokens import tokens_2 as tokens_2
     from bertbook.check.tokens import tokens_3 as tokens_3
     from bertbook.check.tokens import tokens_4 as tokens_4
 
 # chapter (the module of its exercises) -> how many it has, counted from 1
-_EXERCISES = {"tokens": 4, "embeddings": 4, "attention": 4, "encoder": 3, "decoder": 4, "mlm": 4}
+_EXERCISES = {"tokens": 4, "embeddings": 4, "attention": 4, "encoder": 3, "decoder": 4, "mlm": 4, "nsp": 3}
 _CHAPTER_OF = {
     f"{chapter}_{number}": chapter for chapter, count in _EXERCISES.items() for number in range(1, count + 1)
 }
