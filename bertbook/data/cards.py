@@ -59,10 +59,13 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
     def cell(text: str) -> str:
         side = "right" if text[:1].isdigit() else "left"
-        return f'<td style="text-align: {side}">{escape(text)}</td>'
+        return f'<td style="text-align: {side}; white-space: nowrap">{escape(text)}</td>'
 
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
-    body = "".join(f'<tr><th scope="row">{escape(row[0])}</th>{"".join(map(cell, row[1:]))}</tr>' for row in rows)
+    body = "".join(
+        f'<tr><th scope="row" style="white-space: nowrap">{escape(row[0])}</th>{"".join(map(cell, row[1:]))}</tr>'
+        for row in rows
+    )
     return f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
