@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bertbook.text.batches import pad_batch as pad_batch
+    from bertbook.text.collating import Masked as Masked
+    from bertbook.text.collating import Padded as Padded
     from bertbook.text.documents import Document as Document
     from bertbook.text.epochs import plan_epoch as plan_epoch
     from bertbook.text.loader import BatchLoader as BatchLoader
     from bertbook.text.loader import ExampleError as ExampleError
-    from bertbook.text.loader import Masked as Masked
-    from bertbook.text.loader import Padded as Padded
     from bertbook.text.masking import MaskingPolicy as MaskingPolicy
     from bertbook.text.masking import geometric as geometric
     from bertbook.text.pair_baselines import length_baseline as length_baseline
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from bertbook.text.pair_examples import PairExample as PairExample
     from bertbook.text.pair_examples import truncate_seq_pair as truncate_seq_pair
     from bertbook.text.pairs import sentence_pairs as sentence_pairs
-    from bertbook.text.sentences import split_sentences as split_sentences
     from bertbook.text.recording import record_tokens as record_tokens
+    from bertbook.text.sentences import split_sentences as split_sentences
     from bertbook.text.tokenizer import Batch as Batch
     from bertbook.text.tokenizer import Tokenizer as Tokenizer
     from bertbook.text.training import train_wordpiece as train_wordpiece
@@ -32,9 +32,9 @@ _PUBLIC = {
     "BatchLoader": "bertbook.text.loader",
     "Document": "bertbook.text.documents",
     "ExampleError": "bertbook.text.loader",
-    "Masked": "bertbook.text.loader",
+    "Masked": "bertbook.text.collating",
     "MaskingPolicy": "bertbook.text.masking",
-    "Padded": "bertbook.text.loader",
+    "Padded": "bertbook.text.collating",
     "PairExample": "bertbook.text.pair_examples",
     "Tokenizer": "bertbook.text.tokenizer",
     "geometric": "bertbook.text.masking",

@@ -3,77 +3,32 @@
 import hashlib
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import DataLoader, Dataset
 
-from bertbook.text.batches import field, pad_batch, pad_column
-from bertbook.text.epochs import Indices, check_sizes, plan_epoch
-from bertbook.text.masking import MaskingPolicy
-from bertbook.text.tokenizer import Batch
+from bertbook.text.batches import field
+from bertbook.text.collating import Collate, Padded
+from bertbook.text.epochs import Indices, plan_epoch
 
 
 class Examples(Protocol):
-    """What can be loaded: its length is known, and ``examples[i]`` is always the same. A list will do."""
+    """What can be loaded: its length is known, and ``examples[i]`` is always the same. A list will do.
+
+    Where there is a method ``at_epoch(epoch)``, as in :class:`~bertbook.text.pairs.SentencePairs`, what it returns
+    is loaded in that epoch.
+    """
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Any: ...
 
 
-#: Makes a batch of examples. It is told the epoch and each example's index, and must depend on nothing else, so that
-#: it does not matter which worker runs it, or when. With workers that are spawned it must be picklable.
-Collate = Callable[[Sequence[Any], int, Sequence[int]], Any]
-
-
 class ExampleError(RuntimeError):
     """An example could not be read or put into a batch; the message begins with its index in the data set."""
-
-
-@dataclass(frozen=True)
-class Padded:
-    """Collate with :func:`~bertbook.text.batches.pad_batch`, whose arguments these are."""
-
-    pad_id: int = 0
-    multiple_of: int | None = None
-    max_length: int | None = None
-
-    def __call__(self, examples: Sequence[Any], epoch: int, indices: Sequence[int]) -> Batch:
-        """Make the batch."""
-        return pad_batch(examples, self.pad_id, multiple_of=self.multiple_of, max_length=self.max_length)
-
-
-@dataclass(frozen=True)
-class Masked:
-    """Collate for guessing masked words: pad, then mask each example as its index and the epoch say.
-
-    Examples may have ``word_ids``, the number of each token's word, for a policy of whole words.
-
-    Args:
-        policy: what to mask.
-        pad_id, multiple_of, max_length: as in :func:`~bertbook.text.batches.pad_batch`.
-
-    Raises:
-        ValueError: when called, besides what padding refuses: the examples have labels of their own.
-    """
-
-    policy: MaskingPolicy
-    pad_id: int = 0
-    multiple_of: int | None = None
-    max_length: int | None = None
-
-    def __call__(self, examples: Sequence[Any], epoch: int, indices: Sequence[int]) -> Batch:
-        """Make the batch: ``input_ids`` with tokens hidden, ``labels`` with what they were, −100 elsewhere."""
-        batch = pad_batch(examples, self.pad_id, multiple_of=self.multiple_of, max_length=self.max_length)
-        if "labels" in batch:
-            raise ValueError("the examples have labels of their own: Masked makes labels; use Padded")
-        words = pad_column(examples, "word_ids", batch["input_ids"].shape[1], padding=-1)
-        batch["input_ids"], batch["labels"] = self.policy.at(epoch, indices)(batch["input_ids"], words)
-        return batch
 
 
 class BatchLoader:
@@ -88,11 +43,12 @@ class BatchLoader:
     can go on only with as many; here there is nothing of a worker to save.)
 
     Args:
-        examples: the data set. Workers get a copy, or share its memory where they are forked; one that is larger
-            than memory should read from disk in ``__getitem__``.
+        examples: the data set, :class:`Examples`. Workers get a copy, or share its memory where they are forked; one
+            that is larger than memory should read from disk in ``__getitem__``.
         collate: makes a batch of them; pads only, when not given.
         batch_size, max_tokens, window: see :func:`~bertbook.text.epochs.plan_epoch`.
-        lengths: (N,), the tokens of each example; where needed and not given, all examples are read once to count.
+        lengths: (N,), the tokens of each example, where they are the same in every epoch; where needed and not
+            given, all examples are read once to count.
         max_length: the positions of the model; a longer example is refused at once. Needs lengths too.
         seed: of the order.
         rank, world_size: the number of this process, from 0, and of all. Each process makes its own loader with the
@@ -126,21 +82,11 @@ class BatchLoader:
         start_method: str | None = None,
         pin_memory: bool = False,
     ) -> None:
-        count = len(examples)
-        check_sizes(count, batch_size=batch_size, max_tokens=max_tokens, window=window, world_size=world_size)
-        if not 0 <= rank < world_size:
-            raise ValueError(f"rank={rank} of world_size={world_size}: ranks go from 0 to {world_size - 1}")
+        if lengths is not None and hasattr(examples, "at_epoch"):
+            raise ValueError("lengths of examples that change from epoch to epoch: leave them out; they are counted")
         self._examples = examples
-        self._fetch = _Fetch(examples, Padded(max_length=max_length) if collate is None else collate)
-        self._lengths: NDArray[np.int64] = np.broadcast_to(np.int64(1), (count,))
-        if lengths is not None or max_tokens is not None or window is not None or max_length is not None:
-            self._lengths = _lengths_of(examples, lengths)
-        if max_length is not None and int(self._lengths.max()) > max_length:
-            longest = int(self._lengths.argmax())
-            raise ValueError(
-                f"example {longest} has {self._lengths[longest]} tokens; the model has {max_length} positions: "
-                f"cut it (max_length={max_length} in the tokenizer), or split its text"
-            )
+        self._collate: Collate = Padded(max_length=max_length) if collate is None else collate
+        self._given_lengths, self._max_length = lengths, max_length
         self._sizes = {"batch_size": batch_size, "max_tokens": max_tokens, "window": window}
         self._sizes |= {"seed": seed, "world_size": world_size}
         self._rank = rank
@@ -150,22 +96,25 @@ class BatchLoader:
         self.epoch = 0
         self.step = 0
         self._running: object = None
-        self._planned: tuple[int, list[Indices]] | None = None
+        self._present: _Epoch | None = None
         self._plan()  # what is wrong with the sizes shows here, not in the first iteration
+        if not 0 <= rank < world_size:
+            raise ValueError(f"rank={rank} of world_size={world_size}: ranks go from 0 to {world_size - 1}")
 
     def __len__(self) -> int:
         """Batches that this process gets in the present epoch. (With ``max_tokens`` epochs differ a little.)"""
-        return len(self._plan())
+        return len(self._plan().batches)
 
     def __iter__(self) -> Iterator[Any]:
         """The batches that are left of this epoch. ``epoch`` and ``step`` say, at any time, which batch comes next."""
         self._running = this = object()
-        keys = [(self.epoch, batch) for batch in self._plan()[self.step :]]
+        plan = self._plan()
+        keys = [(self.epoch, batch) for batch in plan.batches[self.step :]]
         with _quiet_tokenizers():
             # batch_size=None: an "item" of this DataLoader is a whole batch.
             source = iter(
                 DataLoader(
-                    self._fetch, sampler=keys, batch_size=None, collate_fn=_as_it_is,
+                    _Fetch(plan.examples, self._collate), sampler=keys, batch_size=None, collate_fn=_as_it_is,
                     worker_init_fn=_leave_ctrl_c_to_the_parent, **self._options,
                 )
             )  # fmt: skip
@@ -184,8 +133,8 @@ class BatchLoader:
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader stands, and for which data and sizes that holds: plain values."""
-        digest = hashlib.sha256(self._lengths.tobytes()).hexdigest()[:16]
-        data = {"examples": len(self._lengths), "lengths": digest}
+        lengths = self._plan().lengths
+        data = {"examples": len(lengths), "lengths": hashlib.sha256(lengths.tobytes()).hexdigest()[:16]}
         return {"epoch": self.epoch, "step": self.step, **self._sizes, **data}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -194,35 +143,71 @@ class BatchLoader:
         Raises:
             ValueError: it stood in other data, or made batches of other sizes: the message says what differs.
         """
-        own = self.state_dict()
-        if missing := [name for name in own if name not in state]:
+        before = self.epoch, self.step
+        if missing := [name for name in self.state_dict() if name not in state]:
             raise ValueError(f"no state of a BatchLoader: it lacks {', '.join(missing)}")
-        differ = [name for name in own if name not in ("epoch", "step") and own[name] != state[name]]
-        if differ:
-            what = ", ".join(f"{name} {state[name]!r} (here {own[name]!r})" for name in differ)
-            raise ValueError(f"the state was saved with {what}: batches would differ; make the loader as it was then")
         for name in ("epoch", "step"):
             if type(state[name]) is not int or state[name] < 0:
                 raise ValueError(f"{name}={state[name]!r} in the state: it must be a whole number from 0")
-        before = self.epoch
-        self.epoch = state["epoch"]
-        if state["step"] >= len(self):
-            last, self.epoch = len(self) - 1, before
-            raise ValueError(f"step={state['step']} in the state: this epoch has steps 0 to {last}")
-        self.step = state["step"]
+        try:
+            self.epoch, self.step = state["epoch"], state["step"]
+            own = self.state_dict()
+            if differ := [f"{name} {state[name]!r} (here {own[name]!r})" for name in own if own[name] != state[name]]:
+                raise ValueError(
+                    f"the state was saved with {', '.join(differ)}: batches would differ; "
+                    "make the loader as it was then"
+                )
+            if self.step >= len(self):
+                raise ValueError(f"step={self.step} in the state: this epoch has steps 0 to {len(self) - 1}")
+        except ValueError:
+            self.epoch, self.step = before
+            raise
         self._running = None
 
-    def _plan(self) -> list[Indices]:
-        """This process's batches of the present epoch."""
-        if self._planned is None or self._planned[0] != self.epoch:
-            plan = plan_epoch(self._lengths, epoch=self.epoch, **self._sizes)  # type: ignore[arg-type]
-            self._planned = self.epoch, plan[self._rank :: self._sizes["world_size"]]
-        return self._planned[1]
+    def _plan(self) -> "_Epoch":
+        """The present epoch, as this process sees it."""
+        if self._present is None or self._present.number != self.epoch:
+            examples = self._examples
+            if hasattr(examples, "at_epoch"):
+                examples = examples.at_epoch(self.epoch)
+            lengths = self._lengths_of(examples)
+            plan = plan_epoch(lengths, epoch=self.epoch, **self._sizes)  # type: ignore[arg-type]
+            batches = plan[self._rank :: self._sizes["world_size"]]
+            self._present = _Epoch(self.epoch, examples, lengths, batches)
+        return self._present
+
+    def _lengths_of(self, examples: Examples) -> NDArray[np.int64]:
+        """(N,): the tokens of each example; ones where nobody needs to know."""
+        count, limit = len(examples), self._max_length
+        known, sizes = self._given_lengths is not None, self._sizes
+        if not known and limit is None and sizes["max_tokens"] is None and sizes["window"] is None:
+            return np.broadcast_to(np.int64(1), (count,))
+        given = self._given_lengths if known else [len(field(examples[n], "input_ids")) for n in range(count)]
+        lengths = np.asarray(given)
+        if count and (lengths.shape != (count,) or lengths.dtype.kind not in "iu"):
+            raise ValueError(
+                f"lengths of shape {lengths.shape} and type {lengths.dtype} for {count} examples: "
+                "one whole number each is needed"
+            )
+        if limit is not None and count and int(lengths.max()) > limit:
+            longest = int(lengths.argmax())
+            raise ValueError(
+                f"example {longest} has {lengths[longest]} tokens; the model has {limit} positions: "
+                f"cut it (max_length={limit} in the tokenizer), or split its text"
+            )
+        return lengths.astype(np.int64)
 
     def _advance(self) -> None:
         self.step += 1
         if self.step == len(self):
             self.epoch, self.step = self.epoch + 1, 0
+
+
+class _Epoch(NamedTuple):
+    number: int
+    examples: Examples
+    lengths: NDArray[np.int64]
+    batches: list[Indices]
 
 
 class _Fetch(Dataset[Any]):
@@ -246,18 +231,6 @@ class _Fetch(Dataset[Any]):
             raise ExampleError(
                 f"examples {', '.join(map(str, indices))} make no batch: {type(error).__name__}: {error}"
             ) from error
-
-
-def _lengths_of(examples: Examples, lengths: ArrayLike | None) -> NDArray[np.int64]:
-    if lengths is None:
-        lengths = [len(field(examples[index], "input_ids")) for index in range(len(examples))]
-    array = np.asarray(lengths)
-    if array.shape != (len(examples),) or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"lengths of shape {array.shape} and type {array.dtype} for {len(examples)} examples: "
-            "one whole number each is needed"
-        )
-    return array.astype(np.int64)
 
 
 def _as_it_is(batch: Any) -> Any:

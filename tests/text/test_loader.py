@@ -18,9 +18,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bertbook import BertConfig, BertForPreTraining
 from bertbook.text import BatchLoader, ExampleError, Masked, Padded, Tokenizer, pad_batch, plan_epoch
+from bertbook.text.documents import Document
 from bertbook.text.masking import MaskingPolicy
+from bertbook.text.pairs import sentence_pairs
 
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{n}" for n in range(90)), "##s"]
+TOKENIZER = Tokenizer.from_vocab(WORDS)
 LENGTHS = np.random.default_rng(0).integers(3, 20, 53)
 EXAMPLES = [{"input_ids": [100 + index] * int(length)} for index, length in enumerate(LENGTHS)]
 
@@ -214,6 +219,7 @@ class TestRefused:
             (EXAMPLES, {"batch_size": 0}, "batch_size=0: it must be a whole number of at least 1"),
             (EXAMPLES, {}, "give one of the two"),
             (EXAMPLES, {"batch_size": 4, "rank": 2, "world_size": 2}, "rank=2 of world_size=2: ranks go from 0 to 1"),
+            (EXAMPLES, {"batch_size": 4, "world_size": 0}, "world_size=0: it must be a whole number of at least 1"),
             (EXAMPLES, {"batch_size": 4, "lengths": [1, 2]}, r"lengths of shape \(2,\) .* for 53 examples"),
             (EXAMPLES, {"batch_size": 4, "lengths": [0.5] * 53}, "type float64 for 53 examples: one whole number each"),
             (EXAMPLES, {"max_tokens": 12}, r"max_tokens=12, and example \d+ alone has 19 tokens"),
@@ -253,15 +259,82 @@ def test_errors_name_the_example(num_workers: int) -> None:
     assert not multiprocessing.active_children()
 
 
+@dataclass(frozen=True)
+class Changing:
+    """Other examples in each epoch, and another number of them."""
+
+    epoch: int = 0
+
+    def at_epoch(self, epoch: int) -> "Changing":
+        return Changing(epoch)
+
+    def __len__(self) -> int:
+        return 20 + self.epoch
+
+    def __getitem__(self, index: int) -> dict[str, list[int]]:
+        return {"input_ids": [100 * self.epoch + index] * (1 + index % 7)}
+
+
+class TestExamplesOfAnEpoch:
+    @pytest.mark.parametrize("sizes", [{"batch_size": 3}, {"max_tokens": 12}])
+    @pytest.mark.parametrize("num_workers", [0, 2])
+    def test_every_one_once(self, sizes: dict[str, int], num_workers: int) -> None:
+        source = BatchLoader(Changing(), num_workers=num_workers, **sizes)
+        for epoch in range(3):
+            firsts = [int(row[0]) for batch in source for row in batch["input_ids"]]
+            assert sorted(firsts) == [100 * epoch + index for index in range(20 + epoch)]
+
+    def test_goes_on_in_a_later_epoch(self) -> None:
+        def ids(source: BatchLoader) -> list[list[list[int]]]:
+            return [batch["input_ids"].tolist() for batch in source]
+
+        first, whole = (BatchLoader(Changing(), batch_size=3, window=9) for _ in range(2))
+        expected = [ids(whole) for _ in range(3)]
+        for _ in range(2):
+            ids(first)
+        for _ in zip(range(4), first, strict=False):
+            pass
+        second = BatchLoader(Changing(), batch_size=3, window=9)
+        second.load_state_dict(first.state_dict())
+        assert (second.epoch, second.step) == (2, 4)
+        assert ids(second) == expected[2][4:]
+
+    def test_lengths_are_counted(self) -> None:
+        with pytest.raises(ValueError, match="lengths of examples that change from epoch to epoch: leave them out"):
+            BatchLoader(Changing(), batch_size=3, lengths=[1] * 20)
+
+
+DOCUMENTS = [
+    Document(tuple(" ".join(f"w{(7 * d + 3 * s + k) % 90}" for k in range(3 + s % 5)) + "." for s in range(8)), "one")
+    for d in range(12)
+]
+
+
+def pretraining_loader(**arguments: Any) -> BatchLoader:
+    """From documents to what BERT is pretrained on."""
+    pairs = sentence_pairs(DOCUMENTS, TOKENIZER, max_length=24)
+    return BatchLoader(pairs, Masked(MaskingPolicy(TOKENIZER)), batch_size=4, max_length=24, **arguments)
+
+
+def test_from_documents_to_a_loss() -> None:
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    model = BertForPreTraining(BertConfig(vocab_size=len(TOKENIZER), max_position_embeddings=24, **sizes))
+    seen = {batch["next_sentence_label"].tolist()[0] for batch in pretraining_loader() if model(**batch).loss > 0}
+    assert seen == {0, 1}
+    one, other = (epochs(pretraining_loader(num_workers=workers), 2) for workers in (0, 2))
+    for a, b in zip(one, other, strict=True):
+        assert all(torch.equal(a[name], b[name]) for name in a)
+
+
 class TestMasked:
-    TOKENIZER = Tokenizer.from_vocab(
-        ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{n}" for n in range(90)), "##s"]
-    )
     TEXTS = tuple({"input_ids": [2, *(5 + (7 * n + k) % 90 for k in range(3 + n % 9)), 3]} for n in range(40))
 
     def loader(self, **arguments: Any) -> BatchLoader:
-        policy = MaskingPolicy(self.TOKENIZER, rate=0.4, seed=3)
-        return BatchLoader(self.TEXTS, Masked(policy), batch_size=5, **arguments)
+        return BatchLoader(self.TEXTS, self.collate(), batch_size=5, **arguments)
+
+    def collate(self) -> Masked:
+        return Masked(MaskingPolicy(TOKENIZER, rate=0.4, seed=3))
 
     def by_example(self, batches: list[Any], indices: list[Any]) -> dict[int, list[int]]:
         """Each example's ids after masking, less the padding."""
@@ -286,12 +359,12 @@ class TestMasked:
         plans = [plan_epoch([1] * 40, batch_size=5, epoch=epoch) for epoch in range(2)]
         source = self.loader(num_workers=2)
         first, second = (self.by_example(list(source), plan) for plan in plans)
-        other_batches = BatchLoader(self.TEXTS, self.loader()._fetch.collate, batch_size=7)
+        other_batches = BatchLoader(self.TEXTS, self.collate(), batch_size=7)
         assert self.by_example(list(other_batches), plan_epoch([1] * 40, batch_size=7)) == first
         assert sum(first[index] != second[index] for index in range(40)) > 30
 
     def test_words_from_the_example(self) -> None:
-        policy = MaskingPolicy(self.TOKENIZER, rate=0.5, mask_share=1.0, random_share=0.0, whole_words=True)
+        policy = MaskingPolicy(TOKENIZER, rate=0.5, mask_share=1.0, random_share=0.0, whole_words=True)
         texts = [{"input_ids": [2, 5, 6, 7, 8, 3][: n + 4], "word_ids": [-1, 0, 0, 1, 1, -1][: n + 4]} for n in (0, 2)]
         batch = Masked(policy)(texts * 20, 0, range(40))
         asked = (batch["labels"] != -100)[1::2]
@@ -302,10 +375,10 @@ class TestMasked:
 
     def test_labels_of_their_own_are_refused(self) -> None:
         with pytest.raises(ValueError, match="the examples have labels of their own"):
-            Masked(MaskingPolicy(self.TOKENIZER))([{"input_ids": [2, 5, 3], "labels": [0, 1, 0]}], 0, [0])
+            Masked(MaskingPolicy(TOKENIZER))([{"input_ids": [2, 5, 3], "labels": [0, 1, 0]}], 0, [0])
 
     def test_can_be_spawned(self) -> None:
-        pickle.loads(pickle.dumps(self.loader()._fetch))
+        pickle.loads(pickle.dumps(self.collate()))
 
 
 def test_no_worker_outlives_a_break() -> None:
