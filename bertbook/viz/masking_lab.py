@@ -182,7 +182,7 @@ class MaskingLab(BookWidget):
         kept = max(0.0, 1 - self.mask_share - self.random_share)
         shares = f"{self.mask_share:.0%} become {self.mask}, {self.random_share:.0%} another token, {kept:.0%} stay"
         return (
-            f"An interactive picture of masking. Of the tokens {tokens}, special ones apart, {self.rate:.0%} are chosen; "
+            f"Masking, interactive. Of the tokens {tokens}, special ones apart, {self.rate:.0%} are chosen; "
             f"of these {shares}."
         )
 
