@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import BertTokenizerFast
 
-from bertbook import Tokenizer, load_tokenizer
+from bertbook import Tokenizer, load_corpus, load_tokenizer
 from bertbook.pretrained import locate
 from bertbook.wheel import sha256
 from tests.text.samples import AWKWARD
@@ -97,6 +97,18 @@ def test_every_character_that_there_is(both: Both) -> None:
         text = " ".join(f"{c} x{c}y" for c in assigned[start : start + 4096])
         alike = ours.encode(text) == theirs.encode(text)
         assert alike, f"U+{ord(assigned[start]):04X} and the 4095 that follow"
+
+
+@pytest.mark.parametrize("corpus", ["bbc-news", "peoples-daily"])
+def test_real_text(both: Both, corpus: str) -> None:
+    ours, theirs = both
+    texts = [" ".join(document.sentences) for document in load_corpus(corpus, "held-out")]
+    assert len(texts) > 100
+    batch = ours(texts)
+    for ids, mask, expected in zip(
+        batch["input_ids"], batch["attention_mask"].bool(), theirs(texts)["input_ids"], strict=True
+    ):
+        assert ids[mask].tolist() == expected
 
 
 @pytest.mark.parametrize("part", ["a", "e\u0301", "The 狗 “ate” １２. "], ids=["a word", "accents", "a text"])
