@@ -80,6 +80,7 @@ class SentencePairs(Sequence[PairExample]):
       the best run of sentences is taken. (There, it filled the sequence, and the true one ended with its document.)
     - It never holds the first sentence of its document, as no true next segment does.
     - For sentence order a document is cut from its front or from its back: see :func:`cut_from_either_end`.
+    - A shorter length is drawn for a pair. (There, for a document, which gives more of the short ones.)
     - A sentence alone is no pair. (There, it could only be NotNext.) A document of one sentence gives none.
     """
 
