@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sys
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
@@ -15,9 +14,10 @@ from tempfile import TemporaryDirectory
 import platformdirs
 from filelock import FileLock, Timeout
 
-from bertbook.wheel import MORE_ROOM, FetchError, Wheel, download, need_room, sha256
+from bertbook.archive import BROKEN, members
+from bertbook.wheel import MORE_ROOM, FetchError, Sdist, Wheel, download, need_room, sha256
 
-__all__ = ["FetchError", "Wheel", "cache_folder", "fetch"]
+__all__ = ["FetchError", "Sdist", "Wheel", "cache_folder", "fetch", "is_fetched"]
 
 
 def cache_folder() -> Path:
@@ -38,8 +38,7 @@ def fetch(wheel: Wheel) -> Path:
             damaged cache entry: it is removed, and the next call fetches it anew.
     """
     cache = cache_folder()
-    # The name covers every field of the pin, so that a changed pin is a new entry.
-    entry = cache / f"{wheel.name}-{wheel.version}-{hashlib.sha256(repr(wheel).encode()).hexdigest()[:8]}"
+    entry = _entry(wheel)
     try:
         if entry.exists() and not _damage(entry):  # without the lock, so that a read-only cache serves too
             return entry / "files"
@@ -64,6 +63,16 @@ def fetch(wheel: Wheel) -> Path:
             "Set BERTBOOK_CACHE to a folder that you may write to, and run again"
         ) from error
     return entry / "files"
+
+
+def is_fetched(wheel: Wheel) -> bool:
+    """Whether the wheel is in the cache. Whether it is whole, :func:`fetch` sees when it is used."""
+    return _entry(wheel).exists()
+
+
+def _entry(wheel: Wheel) -> Path:
+    """Where in the cache. The name covers every field of the pin, so that a changed pin is a new entry."""
+    return cache_folder() / f"{wheel.name}-{wheel.version}-{hashlib.sha256(repr(wheel).encode()).hexdigest()[:8]}"
 
 
 def _damage(entry: Path) -> str | None:
@@ -93,30 +102,36 @@ def _damage(entry: Path) -> str | None:
 
 
 def _unpack(wheel: Wheel, archive: Path, entry: Path) -> None:
-    """``wheel.folder`` into ``entry``/files and a manifest beside it, all on the disk when this returns."""
+    """``wheel.folder``, or its ``wheel.files``, into ``entry``/files and a manifest beside it, all on the disk."""
     files = entry / "files"
     files.mkdir(parents=True)
     inside = PurePosixPath(wheel.folder)
     manifest = {}
     try:
-        with zipfile.ZipFile(archive) as opened:
-            members = [m for m in opened.infolist() if not m.is_dir() and inside in PurePosixPath(m.filename).parents]
-            if not members:
+        with members(archive) as found:
+            wanted = [member for member in found if inside in PurePosixPath(member.name).parents]
+            if not wanted:
                 raise FetchError(f"{wheel} holds no folder {wheel.folder}")
-            need_room(entry, sum(member.file_size for member in members))
-            for member in members:
-                path = files / PurePosixPath(member.filename).relative_to(inside)
+            if wheel.files:
+                wanted = [m for m in wanted if PurePosixPath(m.name).relative_to(inside).as_posix() in wheel.files]
+                if len(wanted) < len(wheel.files):
+                    held = {PurePosixPath(m.name).relative_to(inside).as_posix() for m in wanted}
+                    missing = ", ".join(name for name in wheel.files if name not in held)
+                    raise FetchError(f"{wheel} holds no file {missing} in its folder {wheel.folder}")
+            need_room(entry, sum(member.size for member in wanted))
+            for member in wanted:
+                path = files / PurePosixPath(member.name).relative_to(inside)
                 if not path.resolve().is_relative_to(files.resolve()):
-                    raise FetchError(f"{wheel} holds {member.filename!r}, which would land outside the cache")
+                    raise FetchError(f"{wheel} holds {member.name!r}, which would land outside the cache")
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with opened.open(member) as source, path.open("xb") as target:
+                with member.open() as source, path.open("xb") as target:
                     shutil.copyfileobj(source, target, 1 << 20)
                     target.flush()
                     os.fsync(target.fileno())
                 name = path.relative_to(files).as_posix()
                 manifest[name] = {"size": path.stat().st_size, "sha256": sha256(path)}
-    except zipfile.BadZipFile as error:
-        raise FetchError(f"{wheel} is no readable wheel: {error}") from error
+    except BROKEN as error:
+        raise FetchError(f"{wheel} is no readable archive: {error}") from error
     with (entry / "manifest.json").open("x", encoding="utf-8") as target:
         json.dump(manifest, target, indent=1)
         target.flush()

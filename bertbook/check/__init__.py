@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from bertbook.check.decoder import decoder_2 as decoder_2
     from bertbook.check.decoder import decoder_3 as decoder_3
     from bertbook.check.decoder import decoder_4 as decoder_4
+    from bertbook.check.embeddings import embeddings_1 as embeddings_1
+    from bertbook.check.embeddings import embeddings_2 as embeddings_2
+    from bertbook.check.embeddings import embeddings_3 as embeddings_3
+    from bertbook.check.embeddings import embeddings_4 as embeddings_4
     from bertbook.check.encoder import encoder_1 as encoder_1
     from bertbook.check.encoder import encoder_2 as encoder_2
     from bertbook.check.encoder import encoder_3 as encoder_3
@@ -25,9 +29,20 @@ if TYPE_CHECKING:
     from bertbook.check.fast import fast_2 as fast_2
     from bertbook.check.fast import fast_3 as fast_3
     from bertbook.check.fast import fast_4 as fast_4
+    from bertbook.check.mlm import mlm_1 as mlm_1
+    from bertbook.check.mlm import mlm_2 as mlm_2
+    from bertbook.check.mlm import mlm_3 as mlm_3
+    from bertbook.check.mlm import mlm_4 as mlm_4
+    from bertbook.check.nsp import nsp_1 as nsp_1
+    from bertbook.check.nsp import nsp_2 as nsp_2
+    from bertbook.check.nsp import nsp_3 as nsp_3
+    from bertbook.check.tokens import tokens_1 as tokens_1
+    from bertbook.check.tokens import tokens_2 as tokens_2
+    from bertbook.check.tokens import tokens_3 as tokens_3
+    from bertbook.check.tokens import tokens_4 as tokens_4
 
 # chapter (the module of its exercises) -> how many it has, counted from 1
-_EXERCISES = {"attention": 4, "encoder": 3, "decoder": 4, "fast": 4}
+_EXERCISES = {"tokens": 4, "embeddings": 4, "attention": 4, "encoder": 3, "decoder": 4, "mlm": 4, "nsp": 3, "fast": 4}
 _CHAPTER_OF = {
     f"{chapter}_{number}": chapter for chapter, count in _EXERCISES.items() for number in range(1, count + 1)
 }

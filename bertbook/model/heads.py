@@ -77,9 +77,9 @@ def full(logits: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 
 
 class MaskedLMHead(nn.Module):
-    """Dense + activation + LayerNorm, then the token table itself, transposed, plus a bias a token.
+    """Dense + activation + LayerNorm, then the token table, transposed, plus a bias a token.
 
-    The table is the one that embeds the tokens ("tied"): it is passed in, never stored twice.
+    The table is the one that embeds the tokens ("tied"): passed in, never stored twice.
     """
 
     def __init__(self, config: BertConfig) -> None:
@@ -89,8 +89,13 @@ class MaskedLMHead(nn.Module):
         self.norm = nn.LayerNorm(config.embedding_width, eps=config.layer_norm_eps)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
-    def forward(self, hidden: Float[Tensor, "*B H"], table: Float[Tensor, "V E"]) -> Float[Tensor, "*B V"]:
-        return F.linear(self.norm(self.activation(self.dense(hidden))), table, self.bias)
+    def forward(
+        self,
+        hidden: Float[Tensor, "*B H"],
+        table: Float[Tensor, "V E"],
+    ) -> Float[Tensor, "*B V"]:
+        x = self.norm(self.activation(self.dense(hidden)))  # (*B, E)
+        return F.linear(x, table, self.bias)
 
 
 class BertWithHead(nn.Module):

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import tokenizers
-from tokenizers import models, normalizers, pre_tokenizers
+from tokenizers import models, pre_tokenizers
+
+from bertbook.text.normalising import is_berts, parts
 
 # By their roles: padding, unknown, start of a sequence, end of a text, masked.
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -13,7 +15,6 @@ _ALBERT = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
 _PARTS: dict[str, dict[str, type]] = {
     "BERT": {
         "model": models.WordPiece,
-        "normalizer": normalizers.BertNormalizer,
         "pre_tokenizer": pre_tokenizers.BertPreTokenizer,
     },
     "RoBERTa": {"model": models.BPE, "normalizer": type(None), "pre_tokenizer": pre_tokenizers.ByteLevel},
@@ -40,6 +41,12 @@ def special_tokens_of(backend: tokenizers.Tokenizer) -> tuple[str, ...]:
             raise ValueError(  # noqa: TRY004
                 f"not a {family} tokenizer: its {part} is {type(found).__name__}, {family}'s is {wanted}"
             )
+    if family == "BERT" and not is_berts(backend.normalizer):
+        found = " + ".join(part["type"] for part in parts(backend.normalizer)) or "none"
+        raise ValueError(
+            f"not a BERT tokenizer: its normalizer is {found}, BERT's is BertNormalizer, before which only "
+            "Replace and a Unicode form may stand"
+        )
     vocab = backend.get_vocab()
     require_special_tokens(vocab, special=special, family=family)
     if sorted(vocab.values()) != list(range(len(vocab))):

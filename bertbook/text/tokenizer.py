@@ -2,17 +2,21 @@
 
 import json
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, SupportsIndex
 
 import tokenizers
 import torch
-from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import models, normalizers
 from torch import Tensor
 
-from bertbook.text.checks import check_text, check_texts, require_special_tokens, special_tokens_of
+from bertbook.text.building import numbered, wordpiece
+from bertbook.text.checks import check_text, check_texts, special_tokens_of
 from bertbook.text.cutting import kept_positions
+from bertbook.text.files import parse_tokenizer, read_json, read_vocab
+from bertbook.text.normalising import UnicodeForm, bert_normalizer, parts, steps_before
+from bertbook.text.word_ids import running_word_ids
 
 Text = str | tuple[str, str]  # one text, or a pair
 
@@ -24,7 +28,11 @@ class Batch(dict[str, Tensor]):
     - ``token_type_ids`` (B, S): 0 for the first text with its [CLS] and [SEP], 1 for the second, 0 for padding;
     - ``attention_mask`` (B, S): 1 for tokens, 0 for padding;
     - ``offset_mapping`` (B, S, 2), on request: token ``k`` is ``text[start:end]`` of the text it comes from, in
-      characters of the text as given; (0, 0) for special tokens and padding. No model takes it: ``pop`` it first.
+      characters of the text as given; (0, 0) for special tokens and padding;
+    - ``word_ids`` (B, S), on request: equal for the pieces of one word, from 0 and through both texts of a pair; −1
+      for [CLS], [SEP] and padding. A word is what WordPiece cuts: "don't" is three, a Chinese character is one.
+
+    No model takes the last two: ``pop`` them first.
     """
 
     def to(self, device: str | torch.device) -> "Batch":
@@ -38,7 +46,8 @@ class Tokenizer:
     A ``tokenizer.json`` may also be RoBERTa's (byte-level BPE, ``<s> A </s></s> B </s>``, every segment 0) or
     ALBERT's (Unigram). Where this text says [CLS], [SEP], [PAD], they have theirs in the same roles.
 
-    Usually made by :meth:`from_folder`, :meth:`from_file` or :meth:`from_vocab`.
+    Usually made by :func:`~bertbook.load_tokenizer`, :func:`~bertbook.text.train_wordpiece`, :meth:`from_folder`,
+    :meth:`from_file` or :meth:`from_vocab`.
 
     Args:
         backend: the tokenizer of the `tokenizers` library that does the work. It is taken over:
@@ -70,6 +79,8 @@ class Tokenizer:
         lowercase: bool = True,
         strip_accents: bool | None = None,
         chinese_chars: bool = True,
+        unicode: UnicodeForm | None = None,
+        replace: Mapping[str, str] | None = None,
     ) -> Self:
         """A tokenizer from its entries in the order of their ids.
 
@@ -77,37 +88,29 @@ class Tokenizer:
             vocab: the entries, or the path of a ``vocab.txt`` with one entry a line.
             strip_accents: é → e. ``None`` means: as ``lowercase``, which is how BERT was published.
             chinese_chars: make every Chinese character a token of its own.
+            unicode: a Unicode form to bring texts into first. "NFKC" makes full-width digits and letters plain
+                ones. No published BERT has one.
+            replace: what to put in the place of what, before all else, such as
+                :data:`~bertbook.text.normalising.PLAIN_PUNCTUATION`.
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: an entry twice, a special token missing, nothing at all, or a file that is not UTF-8.
+            TypeError: ``replace`` is no mapping from strings to strings.
+            ValueError: an unknown ``unicode``; an entry twice, a special token missing, nothing at all, or a file
+                that is not UTF-8.
         """
         source = "the vocabulary"
         if isinstance(vocab, str | Path):
             source = str(vocab)
-            vocab = _read_vocab(Path(vocab))
-        if not vocab:
-            raise ValueError(
-                f"{source} is empty: expected one token a line, [PAD], [UNK], [CLS], [SEP], [MASK] included"
-            )
-        ids: dict[str, int] = {}
-        for number, token in enumerate(vocab):
-            if token in ids:
-                raise ValueError(f"{source} has {token!r} twice, in lines {ids[token] + 1} and {number + 1}")
-            ids[token] = number
-        require_special_tokens(ids, source)
-        backend = tokenizers.Tokenizer(models.WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=100))
-        backend.normalizer = normalizers.BertNormalizer(
-            clean_text=True, handle_chinese_chars=chinese_chars, strip_accents=strip_accents, lowercase=lowercase
+            vocab = read_vocab(Path(vocab))
+        normalizer = bert_normalizer(
+            lowercase=lowercase,
+            strip_accents=strip_accents,
+            chinese_chars=chinese_chars,
+            unicode=unicode,
+            replace=replace,
         )
-        backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        backend.post_processor = processors.TemplateProcessing(
-            single="[CLS]:0 $A:0 [SEP]:0",
-            pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
-            special_tokens=[(token, ids[token]) for token in ("[CLS]", "[SEP]")],
-        )
-        backend.decoder = decoders.WordPiece(prefix="##")
-        return cls(backend)
+        return cls(wordpiece(numbered(vocab, source), normalizer))
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
@@ -119,7 +122,7 @@ class Tokenizer:
         """
         path = Path(path)
         try:
-            return cls(_parse(path.read_text(encoding="utf-8")))
+            return cls(parse_tokenizer(path.read_text(encoding="utf-8")))
         except ValueError as error:  # also what a wrong encoding raises
             raise ValueError(f"{path}: {error}") from error
 
@@ -137,7 +140,7 @@ class Tokenizer:
         if (folder / "tokenizer.json").is_file():
             return cls.from_file(folder / "tokenizer.json")
         if (folder / "vocab.txt").is_file():
-            config = _read_json(folder / "tokenizer_config.json")
+            config = read_json(folder / "tokenizer_config.json")
             return cls.from_vocab(
                 folder / "vocab.txt",
                 lowercase=config.get("do_lower_case", True),
@@ -146,18 +149,45 @@ class Tokenizer:
             )
         raise FileNotFoundError(f"no tokenizer in {folder}: looked for tokenizer.json, then for vocab.txt")
 
+    def with_normalisation(
+        self, *, unicode: UnicodeForm | None = None, replace: Mapping[str, str] | None = None
+    ) -> Self:
+        """The same vocabulary behind another preparation: ``replace``, then ``unicode``, then what is done already.
+
+        A trained model saw texts as its own tokenizer prepares them. What this adds should bring a text nearer to
+        those, as plain quotes do where the vocabulary has no curly ones.
+
+        Args:
+            unicode, replace: as for :meth:`from_vocab`.
+
+        Returns:
+            A new tokenizer; this one stays as it is.
+
+        Raises:
+            TypeError, ValueError: as :meth:`from_vocab`; also for RoBERTa's tokenizer and ALBERT's.
+        """
+        if not isinstance(self._backend.model, models.WordPiece):
+            raise ValueError("only BERT's tokenizer takes other normalisation: this one is RoBERTa's or ALBERT's")  # noqa: TRY004
+        backend = parse_tokenizer(self._backend.to_str())
+        backend.normalizer = normalizers.Sequence([*steps_before(unicode, replace), backend.normalizer])
+        return type(self)(backend)
+
     def save(self, folder: str | Path) -> None:
-        """Write ``tokenizer.json``, ``tokenizer_config.json`` and, of a WordPiece tokenizer, ``vocab.txt``."""
+        """Write ``tokenizer.json``, ``tokenizer_config.json`` and ``vocab.txt``, as BERT's are published.
+
+        ``vocab.txt`` is left out where it would not be the whole truth: of RoBERTa and ALBERT, and of a tokenizer
+        with a Unicode form or replacements, which stand in ``tokenizer.json`` alone.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        normalizer = self._backend.normalizer
+        steps = parts(self._backend.normalizer)
         files = {"tokenizer.json": self._backend.to_str()}
-        if isinstance(normalizer, normalizers.BertNormalizer):
+        if [step["type"] for step in steps] == ["BertNormalizer"]:
             config = {
                 "tokenizer_class": "BertTokenizer",
-                "do_lower_case": normalizer.lowercase,
-                "strip_accents": normalizer.strip_accents,
-                "tokenize_chinese_chars": normalizer.handle_chinese_chars,
+                "do_lower_case": steps[0]["lowercase"],
+                "strip_accents": steps[0]["strip_accents"],
+                "tokenize_chinese_chars": steps[0]["handle_chinese_chars"],
             }
             files["vocab.txt"] = "".join(f"{token}\n" for token in sorted(self.vocab, key=self.vocab.__getitem__))
         else:  # the class that takes a tokenizer.json as it is
@@ -170,7 +200,12 @@ class Tokenizer:
             (folder / name).write_bytes(content.encode("utf-8"))  # bytes: Windows would write \r\n
 
     def __call__(
-        self, texts: Text | Sequence[Text], *, max_length: int | None = None, return_offsets: bool = False
+        self,
+        texts: Text | Sequence[Text],
+        *,
+        max_length: int | None = None,
+        return_offsets: bool = False,
+        return_word_ids: bool = False,
     ) -> Batch:
         """Make one batch, padded on the right to its longest sequence.
 
@@ -179,6 +214,7 @@ class Tokenizer:
             max_length: cut sequences to at most this many tokens, [CLS] and [SEP] included; the
                 longer text of a pair is cut first. ``None`` never cuts.
             return_offsets: add ``offset_mapping``.
+            return_word_ids: add ``word_ids``.
 
         Raises:
             TypeError: something that is no text and no pair; the message names its place in the list.
@@ -207,6 +243,8 @@ class Tokenizer:
         )
         if return_offsets:
             batch["offset_mapping"] = table([encoding.offsets for encoding in encodings], (0, 0))
+        if return_word_ids:
+            batch["word_ids"] = table([running_word_ids(encoding) for encoding in encodings], -1)
         return batch
 
     def tokenize(self, text: str) -> list[str]:
@@ -271,35 +309,3 @@ class Tokenizer:
                 f"max_length={max_length!r}: it must be a whole number of at least {least}, "
                 f"the special tokens of {'a pair' if pairs else 'one text'}"
             )
-
-
-def _parse(content: str) -> tokenizers.Tokenizer:
-    try:
-        return tokenizers.Tokenizer.from_str(content)
-    except Exception as error:  # the library raises bare Exception
-        raise ValueError(f"not a tokenizer.json: {error}") from error
-
-
-def _read_vocab(path: Path) -> list[str]:
-    content = path.read_bytes()
-    try:
-        # Split on \n alone: the Chinese vocabulary has the line separator U+2028 as a token.
-        lines = content.decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8: byte {error.start} is 0x{content[error.start]:02x}") from error
-    if lines[-1] == "":
-        lines.pop()  # the file ends with a line's end
-    return [line.removesuffix("\r") for line in lines]
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file; an empty one if there is no such file."""
-    if not path.is_file():
-        return {}
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON: {error}") from error
-    if not isinstance(values, dict):
-        raise ValueError(f"{path}: expected a JSON object, found {type(values).__name__}")  # noqa: TRY004
-    return values

@@ -133,7 +133,7 @@ def published(**parts: Any) -> str:
         (tokenizers.Tokenizer(models.BPE()).to_str().encode(), "its pre_tokenizer is NoneType, RoBERTa's is ByteLevel"),
         (tokenizers.Tokenizer(models.WordLevel()).to_str().encode(), "its model is WordLevel, BERT's is WordPiece"),
         (tokenizers.Tokenizer(models.Unigram()).to_str().encode(), "lacks <pad>, [CLS], [SEP], [MASK]; ALBERT needs"),
-        (published(normalizer=None).encode(), "its normalizer is NoneType, BERT's is BertNormalizer"),
+        (published(normalizer=None).encode(), "its normalizer is none, BERT's is BertNormalizer"),
         (published(pre_tokenizer=None).encode(), "its pre_tokenizer is NoneType, BERT's is BertPreTokenizer"),
         (published(post_processor=None).encode(), "its post_processor does not write [CLS] A [SEP]"),
     ],
