@@ -77,9 +77,9 @@ def full(logits: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 
 
 class MaskedLMHead(nn.Module):
-    """Dense + activation + LayerNorm, then the token table, transposed, plus a bias a token.
+    """Dense + activation + LayerNorm, then the transposed token table, plus a bias.
 
-    The table is the one that embeds the tokens ("tied"): passed in, never stored twice.
+    The table is that which embeds the tokens ("tied"): passed in, never stored twice.
     """
 
     def __init__(self, config: BertConfig) -> None:
