@@ -19,6 +19,7 @@ from benchmarks.work import Training
 from bertbook.config import BertConfig
 from bertbook.model.attention import MultiHeadAttention
 from bertbook.model.heads import BertForPreTraining
+from bertbook.speed import compile_layers
 
 _MINI = BertConfig.preset("mini", vocab_size=21128)
 WORK = Training(_MINI)
@@ -56,8 +57,8 @@ def bertbook_side(work: Training, ways: Ways, device: str = "cpu") -> Side:
         for part in model.modules():
             if isinstance(part, MultiHeadAttention):
                 part.attend = partial(_attend_readably, part.attend)  # type: ignore[method-assign]
-    if ways.compile:  # the layers: what packs the rows depends on their lengths, and stays as it is
-        model.bert.encode = torch.compile(model.bert.encode, dynamic=True)  # type: ignore[method-assign]
+    if ways.compile:
+        compile_layers(model)
     return _side(model, work, ways, device, **({"output_logits": True} if ways.all_logits else {}))
 
 
