@@ -159,7 +159,7 @@ class BatchLoader:
                 )
             if self.step >= len(self):
                 raise ValueError(f"step={self.step} in the state: this epoch has steps 0 to {len(self) - 1}")
-        except ValueError:
+        except Exception:
             self.epoch, self.step = before
             raise
         self._running = None

@@ -39,15 +39,21 @@ class PairExample:
     places: tuple[Place, ...]
 
 
-def truncate_seq_pair(first: list[int], second: list[int], room: int, random: Random) -> tuple[list[int], list[int]]:
-    """Take tokens away until both together fit into ``room``, as the original recipe does.
+def truncate_seq_pair(
+    first: list[int],
+    second: list[int],
+    room: int,
+    random: Random,
+) -> tuple[list[int], list[int]]:
+    """Take tokens away until both fit into ``room``, as the original recipe does.
 
-    Each time one token of the longer segment goes (of the second, if they are equal), from its front or its end by
-    the toss of a coin: so that neither the beginnings of segments nor their ends are always there.
+    Each time one token of the longer segment goes (of the second, if they are equal),
+    from its front or its end by the toss of a coin: so that neither the beginnings of
+    segments nor their ends are always there.
     """
     starts, ends = [0, 0], [len(first), len(second)]
-    while (longer := ends[0] - starts[0]) + (other := ends[1] - starts[1]) > room:
-        side = 0 if longer > other else 1
+    while sum(ends) - sum(starts) > room:
+        side = 0 if ends[0] - starts[0] > ends[1] - starts[1] else 1
         if random.random() < 0.5:
             starts[side] += 1
         else:

@@ -76,14 +76,21 @@ class Cut(NamedTuple):
 
 
 def cut_document(
-    document: TokenizedDocument, room: int, short_rate: float, random: Random, *, give_back: bool
+    document: TokenizedDocument,
+    room: int,
+    short_rate: float,
+    random: Random,
+    *,
+    give_back: bool,
 ) -> Iterator[Cut]:
     """Cut a document into pairs of segments, whole sentences each.
 
-    As many sentences as fit make a pair, two at least; where they part is drawn, and the label by the toss of a
-    coin that depends on nothing. With ``give_back`` the second segment of a changed pair goes back: the next pair
-    begins with it. A sentence alone makes no pair, and one more is taken, or one less, so that none is left alone at
-    the end. Where the last two of a document are a changed pair, the second one does stay over.
+    As many sentences as fit make a pair, two at least; where they part is drawn, and
+    the label by the toss of a coin that depends on nothing. With ``give_back`` the
+    second segment of a changed pair goes back: the next pair begins with it.
+
+    A sentence alone makes no pair. One more is taken, or one less, so that none is left
+    alone at the end. Only where the last two make a changed pair, one stays over.
     """
     count = len(document.ends) - 1
     start = 0

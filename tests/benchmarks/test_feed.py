@@ -14,7 +14,7 @@ def test_the_feed_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert [name for name, *_ in rows] == [
         "from text, in order",
         "by number, shuffled",
-        "counting pairs, once an epoch",
+        "tokenizing all, once an epoch",
         "of these, masking",
         "training step",
     ]
@@ -25,7 +25,7 @@ def test_the_feed_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_ratios() -> None:
     timed = feed.Feed(in_order=0.03, by_number=0.02, counting=0.02, masking=0.004, step=0.2, tokens=2000)
-    assert timed.ratio == pytest.approx(5)  # of the slower way, which counts
+    assert timed.ratio == pytest.approx(5)
     assert timed.masking_share == pytest.approx(0.02)
 
 
