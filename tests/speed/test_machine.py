@@ -60,6 +60,17 @@ class TestFloat32:
         assert "no faster here" in report.reason
         assert "takes 1.25 times as long" in report.reason
 
+    @pytest.mark.parametrize("setting", ["high", "medium"])
+    def test_a_setting_of_the_reader_s_own_stays(self, setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """So does the switch itself, when it is asked for a second time."""
+        measured(monkeypatch, error_after=6e-7, gain=2.0)
+        monkeypatch.setattr(machine, "product_error", lambda: 6e-7)
+        torch.set_float32_matmul_precision(setting)
+        report = fast_float32()
+        assert torch.get_float32_matmul_precision() == setting
+        assert report.switched == (setting == "medium")
+        assert f"was set to {setting!r} before, and stays (error 6e-07)" in str(report)
+
     def test_without_the_library(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
         report = fast_float32()
