@@ -1,10 +1,13 @@
 """The embedding sum in a real browser: its numbers are NumPy's, parts can be switched off, everything has a key."""
 
+import base64
 import re
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -12,6 +15,7 @@ from bertbook.records import EmbeddingRecord
 from bertbook.viz import EmbeddingSum
 from bertbook.viz.embed import bundle_css, bundle_js
 from bertbook.viz.embedding_sum import PARTS, quantise
+from tests.browser.saved import SVG, saved, texts
 from tests.browser.widgets import RENDER
 
 TOKENS = ["[CLS]", "the", "bank", "of", "the", "river", "[SEP]"]
@@ -201,7 +205,7 @@ def test_keyboard_alone(show: Show) -> None:
 
 def test_focus_can_be_seen(show: Show) -> None:
     page = show(EmbeddingSum(record()))
-    for _ in range(10):  # token, three switches, three sliders, tables, button, link
+    for _ in range(12):  # token, three switches, three sliders, tables, three buttons, link
         page.keyboard.press("Tab")
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") in ("solid", "auto")
 
@@ -284,6 +288,30 @@ def test_tokens_are_text(show: Show) -> None:
     page.locator("details.bb-es-twin summary").click()
     assert page.locator(".bb-widget img, .bb-widget script").count() == 0
     assert page.locator(".bb-caption").inner_text() == "<script>ran(2)</script>"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_save_image(show: Show, dark: bool) -> None:
+    nasty = ["</script><script>", "猫", "a", "long" * 99]
+    page = show(EmbeddingSum(record(nasty, size=200), id="one", segment=False, caption="<b>& sum"), dark=dark)
+    for focus, token in enumerate(nasty):
+        page.get_by_role("radio").nth(focus).click()
+        root, image = saved(page, f"one-token{focus}")
+        words = texts(root)
+        assert words[0] == "<b>& sum"
+        assert words[1] == token or (words[1].endswith("…") and token.startswith(words[1][:-1]))
+        beside = page.locator(".bb-es-number span").all_inner_texts()
+        assert len(beside) == 9  # five lengths, two shares, one "off", a cosine
+        assert [word for word in words if word in beside] == beside
+        assert page.locator(".bb-es-legend").inner_text() == words[-1]
+        through = [node.text for node in root.iter(f"{SVG}text") if node.get("text-decoration")]
+        assert through == [page.locator(".bb-es-off label").inner_text()]
+        strips = list(root.iter(f"{SVG}image"))
+        assert [strip.get("opacity") for strip in strips] == ["1", "0.3", "1", "1", "1"]
+        for n, strip in enumerate(strips):
+            drawn = plt.imread(BytesIO(base64.b64decode(strip.attrib["href"].split(",")[1])), format="png")
+            np.testing.assert_array_equal(np.round(255 * drawn[8, 3::7]), pixels(page, ".bb-es-strip", n))
+        assert len(np.unique(image.reshape(-1, image.shape[2]), axis=0)) > 100
 
 
 @pytest.mark.parametrize("size", [24, 768])

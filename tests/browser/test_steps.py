@@ -1,16 +1,20 @@
 """Attention step by step in a real browser: every number is right, can be changed, and everything follows."""
 
+import itertools
 import math
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from bertbook.viz import AttentionSteps
 from bertbook.viz.embed import bundle_css, bundle_js
+from tests.browser.saved import SVG, saved
+from tests.browser.saved import texts as words_of
 from tests.browser.widgets import RENDER
 
 QUERY = [1, 0, 2]
@@ -345,6 +349,52 @@ def test_tokens_are_text(show: Show) -> None:
     page.get_by_label("Key of 猫 (6), entry 1").fill("1")
     assert page.locator(".bb-widget img, .bb-widget script").count() == 0
     assert page.locator(".bb-caption").inner_text() == "<script>ran(2)</script>"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_save_image(show: Show, dark: bool) -> None:
+    nasty = ["<script>", "</text>&", "猫", "שלום", "long" * 99]
+    page = show(random_steps(5, 3, 2, tokens=nasty, mask=np.arange(5) != 1, id="one", caption="<b>& steps"), dark=dark)
+    page.get_by_label("Key of 猫, entry 1").fill("-1.5")
+    page.get_by_label("Query, entry 0").fill("")  # nothing that counts
+    root, _ = saved(page, "one-steps")
+    words = words_of(root)
+    assert words[:5] == ["<b>& steps", "query", *nasty[:3]]
+    assert words[6].startswith("longlong") and words[6].endswith("…")
+    through = [node.text for node in root.iter(f"{SVG}text") if node.get("text-decoration")]
+    assert through == ["</text>&"]
+    numbers = page.locator("data").all_inner_texts()
+    # Row by row; a whole number may also be the query's.
+    assert [word for word in words if word in numbers] == numbers
+    factors = page.locator(".bb-as-factor input").evaluate_all("all => all.map(box => `× ${box.value}`)")
+    assert [word for word in words if word.startswith("×")] == factors
+    assert "× -1.5" in factors
+    assert words.count("yes") == 4
+    assert words.count("no") == 1
+    for stage in page.locator(".bb-as-head b, .bb-as-about, tbody th[scope=row]").all_inner_texts():
+        assert any(stage and stage in word for word in words), stage
+    page.get_by_role("switch").click()
+    root, _ = saved(page, "one-steps")
+    words = words_of(root)
+    assert "Divide by √3: off. Without it, long vectors give one key nearly everything." in words
+    assert "not divided" in words
+    bars = [node for node in root.iter(f"{SVG}rect") if node.get("height") == "8"]
+    lengths = np.array([float(bar.attrib["width"]) for bar in bars])
+    fills = page.locator(".bb-as-fill").evaluate_all("all => all.map(f => parseFloat(f.style.width) / 100)")
+    assert lengths[1::2] / lengths[::2] == pytest.approx(fills, abs=1e-3)
+
+
+@pytest.mark.parametrize("steps", [random_steps(scale=1e5), random_steps(1, 1, 1), worked(mask=[False] * 3)])
+def test_a_saved_image_holds_everything(show: Show, page: Any, steps: AttentionSteps, tmp_path: Path) -> None:
+    root, _ = saved(show(steps), f"{steps.id}-steps")
+    (tmp_path / "one.svg").write_bytes(ElementTree.tostring(root))
+    page.goto((tmp_path / "one.svg").as_uri())
+    boxes = page.locator("text").evaluate_all(
+        "all => all.map((t) => t.getBBox()).map((b) => [b.x, b.x + b.width, b.y + b.height / 2])"
+    )
+    assert all(0 <= left and right <= float(root.get("width", 0)) for left, right, _ in boxes)
+    for (_, end, line), (start, _, other) in itertools.pairwise(boxes):
+        assert end <= start or line != other  # no text over another
 
 
 @pytest.mark.parametrize(

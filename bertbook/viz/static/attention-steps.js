@@ -1,8 +1,12 @@
 // Attention step by step: one query through score, division, mask, softmax and mix. Every number is in sight.
 import { el, followTheme, fromAddress, addressWith, followAddress, renderLive } from "./shared.js";
+import { saveButtons } from "./save.js";
+// For the picture: Python joins what is imported here, not what that imports in turn.
+import {} from "./picture-fit.js";
 import { visible } from "./weights.js";
 import { attention, written, decimalsOf, NOTHING } from "./attention-numbers.js";
 import { table } from "./steps-table.js";
+import { drawSteps } from "./steps-picture.js";
 
 const STATE = ["query", "key", "value", "mask", "scaled"]; // the names of scaled_dot_product_attention, and the switch
 const MARKED = 1600; // milliseconds for which a changed number stays marked
@@ -140,11 +144,16 @@ class Steps {
     const link = this.host.live ? null : el("a", {}, "Link to these numbers");
     this.parts.push(() => link?.setAttribute("href", this.address()));
     const reset = () => this.set(this.data.initial, { say: "Back to the first numbers. " });
+    const back = el("button", { type: "button", onclick: reset }, "Reset");
+    const save = saveButtons(
+      () => `${this.data.id}-steps`,
+      () => drawSteps(this),
+    );
     return el(
       "div",
       { class: "bb-foot" },
       el("p", {}, HELP),
-      el("p", { class: "bb-actions" }, el("button", { type: "button", onclick: reset }, "Reset"), link),
+      el("p", { class: "bb-actions" }, back, ...save, link),
     );
   }
 }

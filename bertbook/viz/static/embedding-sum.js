@@ -10,6 +10,9 @@ import {
   followAddress,
   renderLive,
 } from "./shared.js";
+import { saveButtons } from "./save.js";
+// For the picture: Python joins what is imported here, not what that imports in turn.
+import {} from "./picture-fit.js";
 import { visible } from "./weights.js";
 import { written } from "./attention-numbers.js";
 import {
@@ -25,6 +28,7 @@ import {
 } from "./embedding-numbers.js";
 import { strips, dimension } from "./embedding-strips.js";
 import { positionMap } from "./position-map.js";
+import { drawSum } from "./embedding-picture.js";
 
 const STATE = ["focus", ...PARTS];
 const ALL = { token: true, segment: true, position: true };
@@ -280,8 +284,12 @@ function twin(x) {
 function foot(x) {
   const reset = el("button", { type: "button", onclick: () => x.set(ALL, { say: true }) }, "All parts on");
   const link = x.host.live ? null : el("a", {}, "Link to this view");
+  const save = saveButtons(
+    () => `${x.data.id}-token${x.state.focus}`,
+    () => drawSum(x),
+  );
   return {
-    node: el("div", { class: "bb-foot" }, el("p", {}, HELP), el("p", { class: "bb-actions" }, reset, link)),
+    node: el("div", { class: "bb-foot" }, el("p", {}, HELP), el("p", { class: "bb-actions" }, reset, ...save, link)),
     draw: () => link?.setAttribute("href", x.address()),
   };
 }

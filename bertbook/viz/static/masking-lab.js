@@ -1,7 +1,10 @@
 // The masking lab: a text under 15% · 80/10/10, rolled as often as the reader likes, and the tally of all rolls.
 import { el, followTheme, fromAddress, addressWith, followAddress, renderLive } from "./shared.js";
+import { saveButtons } from "./save.js";
 import { visible } from "./weights.js";
 import { Draws, firsts, fatesOf, tally, FATES } from "./masking-draws.js";
+import { inks } from "./picture-text.js";
+import { drawMasking } from "./masking-picture.js";
 
 const STATE = ["text", "rate", "mask_share", "random_share", "whole_words", "seed", "rolls"]; // MaskingPolicy's names
 const MARKS = { hidden: "■", replaced: "◆", kept: "●" };
@@ -86,13 +89,32 @@ class Lab {
     const tokens = text.tokens.map((token, i) => {
       const fate = fates[i];
       const reads = { hidden: this.data.mask, replaced: sample[drawn[i]] }[fate] ?? token;
-      return { token: visible(token), fate, reads: visible(reads), label: fate in MARKS ? visible(token) : "−100" };
+      const mark = fate in MARKS ? `${MARKS[fate]} ${fate}` : fate === "special" ? "special" : "";
+      const label = fate in MARKS ? visible(token) : "−100";
+      return { token: visible(token), fate, reads: visible(reads), label, mark };
     });
     const joined = places.map((place, i) => place !== i);
     const now = Object.fromEntries(FATES.map((fate) => [fate, fates.filter((one) => one === fate).length]));
-    this.results = { tokens, joined, now, free: fates.filter((fate) => fate !== "special").length };
-    this.results.all = tally(this.draws, rolls, text, places, this.state);
+    const free = fates.filter((fate) => fate !== "special").length;
+    const rows = this.counted(now, tally(this.draws, rolls, text, places, this.state));
+    const heads = ["this roll", plural(rolls, "roll"), "share", "expected"];
+    const roll = `roll ${grouped(rolls)}: ${rows[0].said[0]} of ${plural(free, "token")} chosen`;
+    this.results = { tokens, joined, free, rows, heads, roll };
     for (const part of this.parts) part(this.results);
+  }
+
+  /** The tally's rows, from the counts of this roll and of all: { title, share, expected, said }. */
+  counted(now, all) {
+    const sum = (counts) => FATES.reduce((total, fate) => total + counts[fate], 0);
+    const row = (title, one, count, of, expected) => {
+      const share = of && count / of;
+      const said = [String(one), `${grouped(count)} of ${grouped(of)}`, of ? shareText(share) : "–", shareText(expected)];
+      return { title, share, expected, said };
+    };
+    const { rate, mask_share: hidden, random_share: replaced } = this.state;
+    const expected = { hidden, replaced, kept: this.keptShare() };
+    const fates = FATES.map((fate) => row(`${MARKS[fate]} ${fate}`, now[fate], all[fate], sum(all), expected[fate]));
+    return [row("chosen", sum(now), sum(all), sum(all) + all.left, rate), ...fates];
   }
 
   /** What came out, for the ear. */
@@ -181,9 +203,8 @@ class Lab {
   picture() {
     const list = el("ol", { class: "bb-ml-tokens", "aria-label": "tokens" });
     this.parts.push(({ tokens, joined }) => {
-      const cards = tokens.map(({ token, fate, reads, label }, i) => {
-        const mark = fate in MARKS ? `${MARKS[fate]} ${fate}` : fate === "special" ? "special" : "";
-        return el(
+      const cards = tokens.map(({ token, fate, reads, label, mark }, i) =>
+        el(
           "li",
           { "data-fate": fate, class: joined[i + 1] ? "bb-ml-goes-on" : null },
           el("bdi", { class: "bb-ml-was" }, token),
@@ -192,8 +213,8 @@ class Lab {
           el("span", { class: "bb-sr" }, ", label "),
           el("bdi", { class: "bb-ml-label" }, label),
           el("span", { class: "bb-ml-fate" }, mark || "\u00a0"),
-        );
-      });
+        ),
+      );
       list.replaceChildren(...cards);
     });
     return list;
@@ -208,61 +229,47 @@ class Lab {
       return node;
     };
     const said = el("span", { class: "bb-ml-roll" });
-    this.parts.push(({ now, free }) => {
-      const chosen = FATES.reduce((sum, fate) => sum + now[fate], 0);
-      said.textContent = `roll ${grouped(this.state.rolls)}: ${chosen} of ${plural(free, "token")} chosen`;
-    });
+    this.parts.push(({ roll }) => (said.textContent = roll));
     const all = [button(1, "Roll"), button(100, "100 rolls"), button(1000, "1000 rolls")];
     return el("div", { class: "bb-ml-buttons" }, ...all, said);
   }
 
   tally() {
-    const rolls = el("th", { scope: "col" });
-    this.parts.push(() => (rolls.textContent = plural(this.state.rolls, "roll")));
-    const line = (title, now, all, whole, expected) => {
-      const [one, many, share, wanted] = [0, 1, 2, 3].map(() => el("td"));
+    const four = (make) => Array.from({ length: 4 }, make);
+    const titles = four(() => el("th", { scope: "col" }));
+    this.parts.push(({ heads }) => titles.forEach((title, i) => (title.textContent = heads[i])));
+    const lines = ["chosen", ...FATES].map((_, at) => {
+      const head = el("th", { scope: "row" });
+      const cells = four(() => el("td"));
       const fill = el("span", { class: "bb-ml-fill" });
       const aim = el("span", { class: "bb-ml-aim" });
-      this.parts.push((results) => {
-        const [count, of] = [all(results), whole(results)];
-        one.textContent = now(results);
-        many.textContent = `${grouped(count)} of ${grouped(of)}`;
-        share.textContent = of ? shareText(count / of) : "–";
-        wanted.textContent = shareText(expected());
-        fill.style.width = `${of ? (100 * count) / of : 0}%`;
-        aim.style.left = `${100 * expected()}%`;
+      this.parts.push(({ rows }) => {
+        const { title, share, expected, said } = rows[at];
+        head.textContent = title;
+        cells.forEach((cell, i) => (cell.textContent = said[i]));
+        fill.style.width = `${100 * share}%`;
+        aim.style.left = `${100 * expected}%`;
       });
       const track = el("td", { "aria-hidden": "true" }, el("div", { class: "bb-ml-track" }, fill, aim));
-      return el("tr", {}, el("th", { scope: "row" }, title), one, many, share, wanted, track);
-    };
-    const sum = (counts) => FATES.reduce((total, fate) => total + counts[fate], 0);
-    const chosen = line(
-      "chosen",
-      ({ now }) => sum(now),
-      ({ all }) => sum(all),
-      ({ all }) => sum(all) + all.left,
-      () => this.state.rate,
-    );
-    const shares = {
-      hidden: () => this.state.mask_share,
-      replaced: () => this.state.random_share,
-      kept: () => this.keptShare(),
-    };
-    const fates = FATES.map((fate) =>
-      line(
-        `${MARKS[fate]} ${fate}`,
-        ({ now }) => now[fate],
-        ({ all }) => all[fate],
-        ({ all }) => sum(all),
-        shares[fate],
-      ),
-    );
-    const heads = ["this roll", rolls, "share", "expected"].map((head) =>
-      head === rolls ? rolls : el("th", { scope: "col" }, head),
-    );
+      return el("tr", {}, head, ...cells, track);
+    });
     const caption = el("caption", { class: "bb-sr" }, "Tally of all rolls");
-    const head = el("thead", {}, el("tr", {}, el("td"), ...heads, el("td")));
-    return el("table", { class: "bb-ml-tally" }, caption, head, el("tbody", {}, chosen, ...fates));
+    const head = el("thead", {}, el("tr", {}, el("td"), ...titles, el("td")));
+    return el("table", { class: "bb-ml-tally" }, caption, head, el("tbody", {}, ...lines));
+  }
+
+  /** The picture and the tally as an SVG to keep, with what the controls say. */
+  drawn() {
+    const { whole_words: words, seed } = this.state;
+    const shares = this.results.rows.map(({ title, said }) => `${title} ${said.at(-1)}`);
+    const settings = [...shares, ...(words ? ["whole words"] : []), `seed ${seed}`];
+    return drawMasking({
+      ...this.results,
+      palette: inks(this.root),
+      caption: this.data.caption,
+      settings: settings.join(", "),
+      help: HELP,
+    });
   }
 
   /** The picture once more, as a table. */
@@ -297,7 +304,9 @@ class Lab {
     const address = () => addressWith(this.data.id, STATE.map((name) => Number(this.state[name])).join(";"));
     this.parts.push(() => link?.setAttribute("href", address()));
     const reset = () => this.set(this.data.initial, { say: "Back to the start. " });
-    const actions = [el("button", { type: "button", onclick: reset }, "Reset"), link];
+    const name = () => `${this.data.id}-roll-${this.state.rolls}`;
+    const save = saveButtons(name, () => this.drawn());
+    const actions = [el("button", { type: "button", onclick: reset }, "Reset"), ...save, link];
     return el("div", { class: "bb-foot" }, el("p", {}, HELP), el("p", { class: "bb-actions" }, ...actions));
   }
 }

@@ -1,7 +1,10 @@
 // The pair builder: documents become pairs, one of them in sight, with where its segments lie and what was cut.
 import { el, followTheme, fromAddress, addressWith, followAddress, renderLive } from "./shared.js";
+import { saveButtons } from "./save.js";
 import { visible } from "./weights.js";
 import { pairsOf, endsOf, LABELS } from "./pair-rules.js";
+import { inks } from "./picture-text.js";
+import { drawPair } from "./pair-picture.js";
 
 const STATE = ["objective", "max_length", "seed", "pair"];
 const OBJECTIVES = { nsp: "next sentence", sop: "sentence order", none: "no pairs" };
@@ -134,7 +137,8 @@ class PairBuilder {
     const link = this.host.live ? null : el("a", {}, "Link to this pair");
     this.relink = () => link?.setAttribute("href", this.address());
     const reset = el("button", { type: "button", onclick: () => this.set(this.data.initial) }, "Reset");
-    return el("div", { class: "bb-foot" }, el("p", {}, HELP), el("p", { class: "bb-actions" }, reset, link));
+    const save = saveButtons(() => `${this.data.id}-pair-${this.number}`, () => this.drawn());
+    return el("div", { class: "bb-foot" }, el("p", {}, HELP), el("p", { class: "bb-actions" }, reset, ...save, link));
   }
 
   draw() {
@@ -181,11 +185,15 @@ class PairBuilder {
       const name = el("span", { class: `bb-pb-badge bb-pb-${"ab"[i]}` }, "AB"[i]);
       lines.push(el("p", {}, parts.length > 1 ? name : null, this.place(part)));
     }
+    lines.push(el("p", { class: "bb-pb-muted" }, this.size()));
+    return el("div", { class: "bb-pb-verdict" }, ...lines);
+  }
+
+  size() {
     const kept = this.sequence.filter(({ cut }) => !cut).length;
     const cut = this.sequence.length - kept;
     const away = cut ? ` ${plural(cut, "token")} cut away.` : "";
-    lines.push(el("p", { class: "bb-pb-muted" }, `${plural(kept, "token")} of at most ${this.state.max_length}, under each its segment id.${away}`));
-    return el("div", { class: "bb-pb-verdict" }, ...lines);
+    return `${plural(kept, "token")} of at most ${this.state.max_length}, under each its segment id.${away}`;
   }
 
   tally(names) {
@@ -199,37 +207,67 @@ class PairBuilder {
     return `${which} of document ${document}, ${visible(name)}${source ? ` (${source})` : ""}`;
   }
 
-  strip() {
-    const chips = this.sequence.map(({ text, segment, part, cut }) => {
+  /** The tokens as boxes: { kind, text, below }. */
+  chips() {
+    return this.sequence.map(({ text, segment, part, cut }) => {
       const kind = cut ? "cut" : part === undefined ? "special" : "ab"[part];
-      const below = el("span", { class: "bb-pb-id" }, cut ? "cut" : String(segment));
-      return el("li", { class: `bb-pb-token bb-pb-${kind}` }, el("span", { dir: "auto" }, visible(text)), below);
+      return { kind, text: visible(text), below: cut ? "cut" : String(segment) };
     });
+  }
+
+  strip() {
+    const chips = this.chips().map(({ kind, text, below }) =>
+      el("li", { class: `bb-pb-token bb-pb-${kind}` }, el("span", { dir: "auto" }, text), el("span", { class: "bb-pb-id" }, below)),
+    );
     return el("ol", { class: "bb-pb-tokens", "aria-label": "Tokens, each with its segment id" }, ...chips);
+  }
+
+  /** The documents as rows of boxes, one a sentence: [{ name, used, boxes: [{ kind, mark, text }] }]. */
+  places() {
+    const { parts, next } = this.pair;
+    const [a, b] = parts;
+    const within = (part, document, sentence) =>
+      part && part.document === document && part.start <= sentence && sentence < part.stop;
+    return this.data.documents.map(({ name, sentences }, document) => {
+      const boxes = sentences.map((text, sentence) => {
+        const kind = within(a, document, sentence) ? "a" : within(b, document, sentence) ? "b" : within(next, document, sentence) ? "next" : "none";
+        const mark = { a: b ? "A" : "•", b: "B", next: "↩" }[kind] ?? "";
+        return { kind, mark, text };
+      });
+      return { name: `${document} ${visible(name)}`, used: parts.some((part) => part.document === document), boxes };
+    });
+  }
+
+  hint() {
+    return `One box a sentence.${this.pair.next ? " ↩ would follow A; it goes back and begins the next pair." : ""}`;
   }
 
   /** Each document as a row of boxes, one a sentence. */
   map() {
-    const [a, b] = this.pair.parts;
-    const { next } = this.pair;
-    const within = (part, document, sentence) =>
-      part && part.document === document && part.start <= sentence && sentence < part.stop;
-    const rows = this.data.documents.map(({ name, sentences }, document) => {
-      const boxes = sentences.map((text, sentence) => {
-        const kind = within(a, document, sentence) ? "a" : within(b, document, sentence) ? "b" : within(next, document, sentence) ? "next" : "";
-        const mark = { a: b ? "A" : "•", b: "B", next: "↩" }[kind] ?? "";
-        return el("span", { class: `bb-pb-box bb-pb-${kind || "none"}`, title: `${sentence}: ${text}` }, mark);
-      });
-      const used = this.pair.parts.some((part) => part.document === document);
-      return el("li", { class: used ? "bb-pb-used" : "" }, el("span", { class: "bb-pb-name" }, `${document} ${visible(name)}`), el("span", { class: "bb-pb-boxes", role: "img", "aria-label": this.described(document) }, ...boxes));
+    const rows = this.places().map(({ name, used, boxes }, document) => {
+      const nodes = boxes.map(({ kind, mark, text }, i) => el("span", { class: `bb-pb-box bb-pb-${kind}`, title: `${i}: ${text}` }, mark));
+      return el("li", { class: used ? "bb-pb-used" : "" }, el("span", { class: "bb-pb-name" }, name), el("span", { class: "bb-pb-boxes", role: "img", "aria-label": this.described(document) }, ...nodes));
     });
-    const back = next ? " ↩ would follow A; it goes back and begins the next pair." : "";
-    return el(
-      "div",
-      { class: "bb-pb-map" },
-      el("p", { class: "bb-pb-muted" }, `One box a sentence.${back}`),
-      el("ul", {}, ...rows),
-    );
+    return el("div", { class: "bb-pb-map" }, el("p", { class: "bb-pb-muted" }, this.hint()), el("ul", {}, ...rows));
+  }
+
+  /** The pair as an SVG to keep, with what the controls say. */
+  drawn() {
+    const { objective, max_length: most, seed } = this.state;
+    const { label, parts } = this.pair;
+    const names = LABELS[objective];
+    const lines = [[this.count.textContent, { weight: 600 }]];
+    if (names) lines.push([`Label ${label}: ${names[label]}${this.tally(names)}`, {}]);
+    parts.forEach((part, i) => lines.push([`${parts.length > 1 ? `${"AB"[i]}: ` : ""}${this.place(part)}`, {}]));
+    return drawPair({
+      palette: inks(this.root),
+      caption: this.data.caption,
+      settings: `${OBJECTIVES[objective]}, longest sequence ${most}, seed ${seed}`,
+      lines: [...lines, [this.size(), {}]],
+      chips: this.chips(),
+      hint: this.hint(),
+      documents: this.places(),
+    });
   }
 
   described(document) {

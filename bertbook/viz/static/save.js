@@ -1,7 +1,7 @@
 // The present view as a file to keep: one drawing for both kinds.
 import { el } from "./shared.js";
 
-const FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', sans-serif";
+export const FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', sans-serif";
 
 /** { text, width, height }: an SVG file that holds the parts. */
 export function svgText(width, height, parts) {
