@@ -360,7 +360,7 @@ def test_save_image(show: Show, dark: bool) -> None:
     root, _ = saved(page, "one-steps")
     words = words_of(root)
     assert words[:5] == ["<b>& steps", "query", *nasty[:3]]
-    assert words[6].startswith("longlong") and words[6].endswith("…")
+    assert re.fullmatch("(long)+l?o?n?…", words[6])
     through = [node.text for node in root.iter(f"{SVG}text") if node.get("text-decoration")]
     assert through == ["</text>&"]
     numbers = page.locator("data").all_inner_texts()
@@ -392,7 +392,7 @@ def test_a_saved_image_holds_everything(show: Show, page: Any, steps: AttentionS
     boxes = page.locator("text").evaluate_all(
         "all => all.map((t) => t.getBBox()).map((b) => [b.x, b.x + b.width, b.y + b.height / 2])"
     )
-    assert all(0 <= left and right <= float(root.get("width", 0)) for left, right, _ in boxes)
+    assert all(left >= 0 and right <= float(root.get("width", 0)) for left, right, _ in boxes)
     for (_, end, line), (start, _, other) in itertools.pairwise(boxes):
         assert end <= start or line != other  # no text over another
 
