@@ -37,13 +37,13 @@ export function drawSteps(x) {
       const [from, to] = [rights[first - 1] + GAP, rights[last]];
       const weight = bold ? { "font-weight": 600 } : {};
       if (first === 0) {
-        write(MARGIN, y, heading ? heading.name : text, heading ? { "font-weight": 600 } : { fill: muted });
+        write(MARGIN, y, ...(heading ? [heading.name, { "font-weight": 600 }] : [text, { fill: muted }]));
       } else if (cell.querySelector(".bb-as-track")) {
         box(from, y - 4, to - from, 8, tint);
         box(from, y - 4, (to - from) * x.results.weights[first - 2], 8, middle);
       } else {
-        const hidden = cell.classList.contains("bb-as-hidden") ? { fill: muted, "text-decoration": "line-through" } : {};
-        if (factor) write(from, y, factor, { fill: muted });
+        const hidden = cell.matches(".bb-as-hidden") ? { fill: muted, "text-decoration": "line-through" } : {};
+        write(from, y, factor, { fill: muted });
         write(to, y, text, { "text-anchor": "end", ...weight, ...hidden });
       }
     }
