@@ -201,7 +201,7 @@ def test_payload_is_small(tmp_path: Path) -> None:
     full = AttentionSteps(*(np.random.default_rng(0).normal(size=size) for size in (8, (12, 8), (12, 8))))
     text = full.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert full.html() in text
-    assert len(gzip.compress(text.encode())) < 16_000
+    assert len(gzip.compress(text.encode())) < 18_000
 
 
 SHOW = """
