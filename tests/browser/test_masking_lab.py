@@ -15,7 +15,7 @@ from bertbook.text.masking import IGNORED, MaskingPolicy
 from bertbook.text.recording import record_tokens
 from bertbook.viz import MaskingLab
 from bertbook.viz.embed import bundle_css, bundle_js
-from tests.browser.pictures import save_both
+from tests.browser.saved import saved, texts
 from tests.browser.widgets import RENDER
 from tests.text.chi_square import p_value, uniform_p_value
 from tests.text.mask_samples import TOKENIZER
@@ -355,18 +355,20 @@ def test_tokens_are_text(show: Show) -> None:
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_save_image(show: Show, dark: bool) -> None:
-    tokens = ("[CLS]", "<script>", "ran(1)&\u202eabc", "今天", " ", "w1", *["long" * 40] * 2, "[SEP]")
+    tokens = ("[CLS]", "<script>", "ran(1)&\u202eabc", "今天", " ", "w1", *["long" * 40] * 2, *"abcdefgh", "[SEP]")
     special = [token in ("[CLS]", "[SEP]") for token in tokens]
-    words = (-1, 0, 0, 1, 2, 3, 3, 4, -1)
+    words = (-1, 0, 0, 1, 2, 3, 3, *range(4, 13), -1)
     record = TokenRecord(tokens, special, words, ("</text>",))
     shares = {"rate": 0.6, "mask_share": 0.4, "random_share": 0.3, "rolls": 1200, "whole_words": True}
     page = show(MaskingLab(record, id="one", caption="<b>", **shares), dark=dark)
     page.get_by_label("seed").fill("5")
-    texts = save_both(page, page, "one-roll-1200")
-    assert texts[0] == "<b>"
-    assert texts[1] == "chosen 60%, ■ hidden 40%, ◆ replaced 30%, ● kept 30%, whole words, seed 5"
-    assert texts[2] == page.locator(".bb-ml-roll").inner_text()
-    drawn = texts[3 : 3 + 4 * len(tokens)]
+    root, pixels = saved(page, "one-roll-1200")
+    assert (pixels[0, 0, 0] < 0.1) == dark
+    written = texts(root)
+    assert written[0] == "<b>"
+    assert written[1] == "chosen 60%, ■ hidden 40%, ◆ replaced 30%, ● kept 30%, whole words, seed 5"
+    assert written[2] == page.locator(".bb-ml-roll").inner_text()
+    drawn = written[3 : 3 + 4 * len(tokens)]
     marks = page.locator(".bb-ml-fate").all_inner_texts()
     assert {mark.strip() for mark in marks} == {"■ hidden", "◆ replaced", "● kept", "special", ""}
     for i, (token, _, reads, label) in enumerate(shown(page)):
@@ -377,7 +379,7 @@ def test_save_image(show: Show, dark: bool) -> None:
     rows = [["this roll", "1,200 rolls", "share", "expected"]]
     for title, row in zip(["chosen", "■ hidden", "◆ replaced", "● kept"], tallied(page), strict=True):
         rows.append([title, *row])
-    assert texts[3 + 4 * len(tokens) : -1] == [text for row in rows for text in row]
+    assert written[3 + 4 * len(tokens) : -1] == [text for row in rows for text in row]
 
 
 def test_reduced_motion(show: Show) -> None:

@@ -1,6 +1,8 @@
 // The masking lab: a text under 15% · 80/10/10, rolled as often as the reader likes, and the tally of all rolls.
 import { el, followTheme, fromAddress, addressWith, followAddress, renderLive } from "./shared.js";
 import { saveButtons } from "./save.js";
+// Joined only where it is named here: what the picture needs.
+import {} from "./picture-fit.js";
 import { visible } from "./weights.js";
 import { Draws, firsts, fatesOf, tally, FATES } from "./masking-draws.js";
 import { inks } from "./picture-text.js";
@@ -260,9 +262,9 @@ class Lab {
 
   /** The picture and the tally as an SVG to keep, with what the controls say. */
   drawn() {
-    const { whole_words: words, seed } = this.state;
-    const shares = this.results.rows.map(({ title, said }) => `${title} ${said.at(-1)}`);
-    const settings = [...shares, ...(words ? ["whole words"] : []), `seed ${seed}`];
+    const settings = this.results.rows.map(({ title, said }) => `${title} ${said[3]}`);
+    if (this.state.whole_words) settings.push("whole words");
+    settings.push(`seed ${this.state.seed}`);
     return drawMasking({
       ...this.results,
       palette: inks(this.root),
@@ -304,8 +306,7 @@ class Lab {
     const address = () => addressWith(this.data.id, STATE.map((name) => Number(this.state[name])).join(";"));
     this.parts.push(() => link?.setAttribute("href", address()));
     const reset = () => this.set(this.data.initial, { say: "Back to the start. " });
-    const name = () => `${this.data.id}-roll-${this.state.rolls}`;
-    const save = saveButtons(name, () => this.drawn());
+    const save = saveButtons(() => `${this.data.id}-roll-${this.state.rolls}`, () => this.drawn());
     const actions = [el("button", { type: "button", onclick: reset }, "Reset"), ...save, link];
     return el("div", { class: "bb-foot" }, el("p", {}, HELP), el("p", { class: "bb-actions" }, ...actions));
   }

@@ -1,6 +1,8 @@
 // The pair builder: documents become pairs, one of them in sight, with where its segments lie and what was cut.
 import { el, followTheme, fromAddress, addressWith, followAddress, renderLive } from "./shared.js";
 import { saveButtons } from "./save.js";
+// Joined only where it is named here: what the picture needs.
+import {} from "./picture-fit.js";
 import { visible } from "./weights.js";
 import { pairsOf, endsOf, LABELS } from "./pair-rules.js";
 import { inks } from "./picture-text.js";
