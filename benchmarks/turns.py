@@ -159,7 +159,7 @@ def _serve(connection: Connection, group: Mapping[str, Contestant], threads: int
             runs = {name: sides[name].run for name in names}
             seconds = interleave(runs, rounds=1, warmup=int(warmup), device=device).seconds
             connection.send({name: took for name, (took,) in seconds.items()})
-    except EOFError:
+    except (EOFError, BrokenPipeError):
         return  # the parent is gone
     except Exception:
         said = traceback.format_exc()
