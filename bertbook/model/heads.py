@@ -44,9 +44,13 @@ class HeadOutput:
 
 @dataclass
 class PreTrainingOutput(HeadOutput):
-    """``logits`` are those of the vocabulary; those of the next sentence have the published name."""
+    """``logits`` are those of the vocabulary; those of the next sentence have the published name.
+
+    ``losses`` has each mean that is in ``loss``, by name: ``"mlm"``, ``"nsp"``.
+    """
 
     seq_relationship_logits: Float[Tensor, "B 2"]
+    losses: dict[str, Float[Tensor, ""]]
 
 
 @dataclass
@@ -163,13 +167,14 @@ class BertForPreTraining(BertWithHead):
         The loss is the sum of the two means; with one kind of label, that one alone.
         """
         encoded = self.bert(input_ids, **inputs)
-        loss, logits = masked_lm(self, encoded.last_hidden_state, labels, output_logits, inputs.get("attention_mask"))
+        words, logits = masked_lm(self, encoded.last_hidden_state, labels, output_logits, inputs.get("attention_mask"))
         follows = self.nsp(encoded.pooler_output)  # (B, 2)
+        losses = {} if words is None else {"mlm": words}
         if next_sentence_label is not None:
             check_labels("next_sentence_label", next_sentence_label, (len(input_ids),), 2)
-            second = cross_entropy(follows, next_sentence_label)
-            loss = second if loss is None else loss + second
-        return PreTrainingOutput(loss, logits, encoded, follows)
+            losses["nsp"] = cross_entropy(follows, next_sentence_label)
+        loss = torch.stack(list(losses.values())).sum() if losses else None
+        return PreTrainingOutput(loss, logits, encoded, follows, losses)
 
 
 class BertForSequenceClassification(BertWithHead):

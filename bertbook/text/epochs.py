@@ -17,12 +17,15 @@ def plan_epoch(
     seed: int = 0,
     epoch: int = 0,
     world_size: int = 1,
+    drop_last: bool = False,
 ) -> list[Indices]:
     """The batches of one epoch, each an array of indices; every index occurs once.
 
     The order is random, and another one in each epoch. Process ``rank`` of ``world_size`` takes the batches
     ``rank``, ``rank + world_size``, …: all get the same number, as training in step needs. Where the number does
-    not divide, the largest batches are split in two until it does. Nothing is repeated or left out.
+    not divide, the largest batches are split in two until it does. Nothing is repeated or left out, but with
+    ``drop_last``: then every step has ``batch_size · world_size`` examples, the same ones for two processes of 16 as
+    for one of 32, and the few that are over, others in each epoch, wait for the next one.
 
     Args:
         lengths: (N,), the tokens of each example.
@@ -31,10 +34,11 @@ def plan_epoch(
             work for a model that removes padding. (A padded model wants a ``window`` as well.)
         window: sort by length within so many examples of the random order, so that the rows of a batch have nearly
             equal lengths and little is padded. None: do not sort.
+        drop_last: with ``batch_size``: leave out what makes no whole step.
 
     Raises:
         ValueError: no examples; sizes below 1; both or neither of ``batch_size`` and ``max_tokens``; an example that
-            is longer than ``max_tokens``; too few examples for so many processes.
+            is longer than ``max_tokens``; too few examples for so many processes, or, with ``drop_last``, for a step.
     """
     sizes = np.asarray(lengths)
     check_sizes(len(sizes), batch_size=batch_size, max_tokens=max_tokens, window=window, world_size=world_size)
@@ -45,6 +49,8 @@ def plan_epoch(
         )
     draw = np.random.default_rng((seed, epoch))
     order = draw.permutation(len(sizes))
+    if drop_last:
+        order = order[: _whole_steps(len(sizes), batch_size, world_size)]
     if window is not None:
         for number, start in enumerate(range(0, len(order), window)):
             part = order[start : start + window]
@@ -70,6 +76,19 @@ def check_sizes(count: int, **sizes: int | None) -> None:
             f"batch_size={sizes['batch_size']!r}, max_tokens={sizes['max_tokens']!r}: give one of the two, "
             "the examples of a batch or its tokens"
         )
+
+
+def _whole_steps(count: int, batch_size: int | None, world_size: int) -> int:
+    """How many of the examples make whole steps."""
+    if batch_size is None:
+        raise ValueError("drop_last goes with batch_size: batches of max_tokens have no size that they must reach")
+    step = batch_size * world_size
+    if count < step:
+        raise ValueError(
+            f"{count} examples make no step of {step} ({batch_size} for each of {world_size} processes): "
+            "choose a smaller batch, or take more text"
+        )
+    return count - count % step
 
 
 def _is_whole(value: Any) -> bool:

@@ -46,7 +46,7 @@ class BatchLoader:
         examples: the data set, :class:`Examples`. Workers get a copy, or share its memory where they are forked; one
             that is larger than memory should read from disk in ``__getitem__``.
         collate: makes a batch of them; pads only, when not given.
-        batch_size, max_tokens, window: see :func:`~bertbook.text.epochs.plan_epoch`.
+        batch_size, max_tokens, window, drop_last: see :func:`~bertbook.text.epochs.plan_epoch`.
         lengths: (N,), the tokens of each example, where they are the same in every epoch; where needed and not
             given, all examples are read once to count.
         max_length: the positions of the model; a longer example is refused at once. Needs lengths too.
@@ -72,6 +72,7 @@ class BatchLoader:
         batch_size: int | None = None,
         max_tokens: int | None = None,
         window: int | None = None,
+        drop_last: bool = False,
         lengths: ArrayLike | None = None,
         max_length: int | None = None,
         seed: int = 0,
@@ -87,7 +88,12 @@ class BatchLoader:
         self._examples = examples
         self._collate: Collate = Padded(max_length=max_length) if collate is None else collate
         self._given_lengths, self._max_length = lengths, max_length
-        self._sizes = {"batch_size": batch_size, "max_tokens": max_tokens, "window": window}
+        self._sizes: dict[str, Any] = {
+            "batch_size": batch_size,
+            "max_tokens": max_tokens,
+            "window": window,
+            "drop_last": drop_last,
+        }
         self._sizes |= {"seed": seed, "world_size": world_size}
         self._rank = rank
         self._options: dict[str, Any] = {"num_workers": num_workers, "pin_memory": pin_memory}
@@ -131,14 +137,28 @@ class BatchLoader:
             if hasattr(source, "_shutdown_workers"):
                 source._shutdown_workers()
 
+    def peek(self) -> Any:
+        """The batch that comes next, made here and now; the loader stays where it is."""
+        plan = self._plan()
+        return _Fetch(plan.examples, self._collate)[self.epoch, plan.batches[self.step]]
+
+    def examples_of(self, epoch: int, step: int) -> list[int]:
+        """The examples of a batch, by their numbers in that epoch's data."""
+        return self._plan_of(epoch).batches[step].tolist()
+
     def state_dict(self) -> dict[str, Any]:
         """Where the loader stands, and for which data and sizes that holds: plain values."""
         lengths = self._plan().lengths
         data = {"examples": len(lengths), "lengths": hashlib.sha256(lengths.tobytes()).hexdigest()[:16]}
-        return {"epoch": self.epoch, "step": self.step, **self._sizes, **data}
+        sizes = dict(self._sizes)
+        if sizes["drop_last"]:  # then what counts is the step, however many processes share it
+            sizes["batch_size"] *= sizes.pop("world_size")
+        return {"epoch": self.epoch, "step": self.step, **sizes, **data}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where another loader stood. Its number of workers and its rank may have been others.
+
+        With ``drop_last`` the number of processes, too, if together they make steps of the same size.
 
         Raises:
             ValueError: it stood in other data, or made batches of other sizes: the message says what differs.
@@ -167,14 +187,18 @@ class BatchLoader:
     def _plan(self) -> "_Epoch":
         """The present epoch, as this process sees it."""
         if self._present is None or self._present.number != self.epoch:
-            examples = self._examples
-            if hasattr(examples, "at_epoch"):
-                examples = examples.at_epoch(self.epoch)
-            lengths = self._lengths_of(examples)
-            plan = plan_epoch(lengths, epoch=self.epoch, **self._sizes)  # type: ignore[arg-type]
-            batches = plan[self._rank :: self._sizes["world_size"]]
-            self._present = _Epoch(self.epoch, examples, lengths, batches)
+            self._present = self._plan_of(self.epoch)
         return self._present
+
+    def _plan_of(self, epoch: int) -> "_Epoch":
+        if self._present is not None and self._present.number == epoch:
+            return self._present
+        examples = self._examples
+        if hasattr(examples, "at_epoch"):
+            examples = examples.at_epoch(epoch)
+        lengths = self._lengths_of(examples)
+        plan = plan_epoch(lengths, epoch=epoch, **self._sizes)
+        return _Epoch(epoch, examples, lengths, plan[self._rank :: self._sizes["world_size"]])
 
     def _lengths_of(self, examples: Examples) -> NDArray[np.int64]:
         """(N,): the tokens of each example; ones where nobody needs to know."""

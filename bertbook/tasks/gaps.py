@@ -1,0 +1,110 @@
+"""A reader's text with gaps: what the model reads, and the text with the gaps filled."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tokenizers import decoders, models
+
+from bertbook.text.tokenizer import Text, Tokenizer
+
+GAP = "[MASK]"  # understood everywhere, also where the tokenizer's own is <mask>
+
+
+def gap_marks(tokenizer: Tokenizer) -> list[str]:
+    """How a gap may be written."""
+    return list(dict.fromkeys([GAP, tokenizer.special_tokens[-1]]))
+
+
+@dataclass(frozen=True)
+class GappedText:
+    """One text or pair, cut at its gaps.
+
+    - ``texts``: for each of its one or two texts the reader's own characters: words, gap, words, gap, …, words;
+    - ``ids``, ``segments``: what the model reads, S of each;
+    - ``places``: where in ``ids`` the gaps are.
+    """
+
+    tokenizer: Tokenizer
+    texts: list[list[str]]
+    ids: list[int]
+    segments: list[int]
+    places: list[int]
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, item: Text) -> "GappedText":
+        """Cut a text, or a pair, that the tokenizer takes.
+
+        Raises:
+            ValueError: the tokenizer does not take every mark of a gap for [MASK].
+        """
+        marks = "|".join(map(re.escape, gap_marks(tokenizer)))
+        texts = [re.split(f"({marks})", text) for text in ([item] if isinstance(item, str) else item)]
+        written = [tokenizer.special_tokens[-1].join(parts[::2]) for parts in texts]
+        batch = tokenizer(written[0] if len(written) == 1 else (written[0], written[1]))
+        ids = batch["input_ids"][0].tolist()
+        places = [place for place, number in enumerate(ids) if number == tokenizer.mask_token_id]
+        gaps = sum(len(parts) // 2 for parts in texts)
+        if len(places) != gaps:
+            raise ValueError(
+                f"the text has {gaps} gaps, and this tokenizer reads {len(places)} masks in it: {item!r:.80}. Set "
+                f"{tokenizer.special_tokens[-1]} off with spaces"
+            )
+        return cls(tokenizer, texts, ids, batch["token_type_ids"][0].tolist(), places)
+
+    def widened(self, gap: int, count: int) -> "GappedText":
+        """What the model reads with ``count`` masks in the place of one; ``places`` are then those masks alone."""
+        place = self.places[gap]
+        ids, segments = (
+            [*row[:place], *[row[place]] * count, *row[place + 1 :]] for row in (self.ids, self.segments)
+        )
+        return replace(self, ids=ids, segments=segments, places=list(range(place, place + count)))
+
+    def pieces(self, gap: int, word: str) -> list[int]:
+        """The ids of a word that stands in this gap. An entry of the vocabulary, as ``##ing``, is itself."""
+        vocab = self.tokenizer.vocab
+        if word in vocab:
+            return [vocab[word]]
+        before = [part for parts in self.texts for part in parts[:-1:2]][gap]
+        space = " " if before[-1:].isspace() else ""  # RoBERTa's words begin with the space before them
+        return [vocab[token] for token in self.tokenizer.tokenize(space + word)]
+
+    def filled(self, fillings: Mapping[int, str]) -> Text:
+        """The reader's text with some gaps filled; the others stay as they were written.
+
+        A filling that is an entry of the vocabulary is written as text is: ``##ing`` joins the word before it.
+        """
+        done, gap = [], 0
+        for parts in self.texts:
+            text = ""
+            for number, part in enumerate(parts):
+                if number % 2 == 0:
+                    text = _joined(self.tokenizer, text, part)
+                else:
+                    text = _with_token(self.tokenizer, text, fillings[gap]) if gap in fillings else text + part
+                    gap += 1
+            done.append(text)
+        return done[0] if len(done) == 1 else (done[0], done[1])
+
+
+def _with_token(tokenizer: Tokenizer, text: str, token: str) -> str:
+    """The token after the text, as its tokenizer would have to see the two."""
+    kind = tokenizer.backend.model
+    if token not in tokenizer.vocab or isinstance(kind, models.WordPiece):
+        return text.rstrip() + token[2:] if token.startswith("##") and token != "##" else _joined(tokenizer, text, token)
+    # Tokens of RoBERTa and ALBERT bring the space before them along, and the mask took that of the text.
+    surface = decoders.ByteLevel().decode([token]) if isinstance(kind, models.BPE) else token.replace("▁", " ")
+    mask = tokenizer.backend.get_added_tokens_decoder()[tokenizer.mask_token_id]
+    if mask.lstrip or surface.startswith(" "):
+        text = text.rstrip()
+    return text + surface if text else surface.lstrip()
+
+
+def _joined(tokenizer: Tokenizer, before: str, after: str) -> str:
+    """One after the other; for BERT, with a space where two words would become one: "[MASK]ing" are two to the model."""
+    seam = before[-1:] + after[:1]
+    if len(seam) < 2 or any(map(str.isspace, seam)) or not isinstance(tokenizer.backend.model, models.WordPiece):
+        return before + after
+    backend = tokenizer.backend
+    words = backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(seam))
+    return before + " " * (len(words) == 1) + after

@@ -1,0 +1,320 @@
+"""The loop that trains: one step, and all that lets it be stopped and go on."""
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import send_to_device
+from safetensors import SafetensorError
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from bertbook.speed.compiling import compile_layers
+from bertbook.text.loader import BatchLoader
+from bertbook.training.budget import Progress, learning_rate
+from bertbook.training.checkpoints import Checkpoints
+from bertbook.training.config import TrainConfig
+from bertbook.training.diagnosis import DivergedError, diagnose
+from bertbook.training.interruption import Interruption
+from bertbook.training.journal import Journal
+from bertbook.training.machine import make_accelerator
+from bertbook.training.objectives import LABELS, Objective
+from bertbook.training.optimizer import make_optimizer
+from bertbook.training.parts import split_rows, tokens_of
+
+Evaluate = Callable[[nn.Module, Accelerator], Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """One update: its number, counted from 1, and what it met."""
+
+    step: int
+    loss: float  # over all processes, before the update
+    losses: Mapping[str, float]  # the means that it is the sum of
+    tokens: int  # of the batch, without padding
+    learning_rate: float
+    grad_norm: float  # before it was clipped
+
+
+@dataclass(frozen=True)
+class Leg:
+    """The loader of a phase, and the share of the budget at which the phase ends."""
+
+    loader: BatchLoader
+    until: float = 1.0
+
+
+class Trainer:
+    """Trains any model whose ``model(**batch)`` returns an object with a loss.
+
+    ::
+
+        trainer = Trainer(model, loader, TrainConfig(steps=1000, learning_rate=1e-3))
+        records = trainer.run()
+
+    On one device, or, where `accelerate launch` or `torchrun` started several processes, on all of theirs together.
+
+    Args:
+        model: it is trained in place, and moved to the device. In several processes it must begin the same in all.
+        loader: the batches, or :class:`Leg` s one after the other. In several processes each loader takes its own
+            share (``rank``, ``world_size``), of steps that are the same for any number of them (``drop_last``).
+        config: how.
+        objective: which losses the model's output has.
+        out: a folder for checkpoints and the log; None: neither is written, and an interrupted run is lost.
+        evaluate: called with the model, in evaluation mode, and the accelerator; what it returns goes into the log.
+        show: whether there is a progress bar.
+
+    Raises:
+        ValueError: a precision that the device does not have.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        loader: BatchLoader | Sequence[Leg],
+        config: TrainConfig,
+        *,
+        objective: Objective = LABELS,
+        out: str | Path | None = None,
+        evaluate: Evaluate | None = None,
+        show: bool = True,
+    ) -> None:
+        self.config, self.objective, self.evaluate = config, objective, evaluate
+        self.legs = [Leg(loader)] if isinstance(loader, BatchLoader) else list(loader)
+        self.accelerator = make_accelerator(config)
+        if config.compile:
+            compile_layers(model)
+        self.plain_model = model
+        self.model, self.optimizer = self.accelerator.prepare(model, make_optimizer(model, config))
+        self.progress = Progress()
+        self.leg = 0
+        self.place = (0, 0)  # epoch of the loader and number of the batch at hand
+        self.interrupted = ""  # by which signal
+        self.out = None if out is None else Path(out)
+        self.checkpoints = None if self.out is None else Checkpoints(self.out / "checkpoints", config.keep)
+        main = self.accelerator.is_main_process
+        self._journal = Journal(self.out) if self.out is not None and main else None
+        self._show = show and main
+        # Other numbers in each process, else all would drop the same places out.
+        torch.manual_seed(config.seed + self.accelerator.process_index)
+
+    def step(self, batch: Mapping[str, Tensor]) -> StepRecord:
+        """One update of the weights from one batch, this process's share of the step's.
+
+        Raises:
+            DivergedError: the loss or the gradient is no finite number. The weights are as they were.
+        """
+        accelerator = self.accelerator
+        parts = split_rows(batch, self.config.accumulation)
+        counts = [self.objective.counts(part) for part in parts]  # before they are moved: a GPU would be waited for
+        own = {name: sum(count[name] for count in counts) for name in self.objective.labels}
+        tokens, *totals = self.sum_up([tokens_of(batch), *own.values()])  # of all processes
+        total = dict(zip(own, totals, strict=True))
+        seen: dict[str, Tensor | float] = dict.fromkeys(own, 0.0)
+        parts = [send_to_device(part, accelerator.device, non_blocking=True) for part in parts]
+        for number, (part, count) in enumerate(zip(parts, counts, strict=True), start=1):
+            # Processes exchange their gradients once, after the last part.
+            with nullcontext() if number == len(parts) else accelerator.no_sync(self.model):
+                losses = self.objective.losses(self.model(**part))
+                shares = {name: losses[name] * (count[name] / max(1, total[name])) for name in own}
+                # Gradients are averaged over the processes; the loss is a sum over them.
+                accelerator.backward(torch.stack(list(shares.values())).sum() * accelerator.num_processes)
+            seen = {name: seen[name] + shares[name].detach() for name in own}
+        means = dict(zip(own, self.sum_up([float(mean) for mean in seen.values()]), strict=True))
+        norm = accelerator.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm or math.inf)
+        rate = self._set_learning_rate(int(tokens))
+        record = StepRecord(self.progress.step + 1, sum(means.values()), means, int(tokens), rate, float(norm))
+        self._stop_if_diverged(record, parts)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        self.progress.step += 1
+        self.progress.tokens += record.tokens
+        return record
+
+    def run(self) -> list[StepRecord]:
+        """Train until the budget is spent, from the newest checkpoint where there is one.
+
+        After Ctrl-C or SIGTERM the step is finished, a checkpoint written, and :attr:`interrupted` is set.
+
+        Returns:
+            A record for each step of this session.
+        """
+        self._resume()
+        records: list[StepRecord] = []
+        began, before = time.perf_counter(), self.progress.seconds
+        with Interruption() as stop, self._bar() as bar:
+            self.model.train()
+            for batch in self._batches():
+                record = self.step(batch)
+                records.append(record)
+                self.progress.seconds, wish = self._agree(before + time.perf_counter() - began, bool(stop.asked))
+                share = self.progress.share(self.config)
+                bar.set_postfix_str(f"step {record.step}, loss {record.loss:.3f}", refresh=False)
+                bar.update(min(1.0, share) - bar.n)
+                if self._is_time(self.config.log_every):
+                    self._log(record)
+                if self._is_time(self.config.eval_every):
+                    self._evaluate(bar)
+                if wish or self._is_time(self.config.save_every):
+                    self.save()
+                if wish:
+                    self.interrupted = stop.asked or "a signal to another process"
+                    break
+        if self._journal:
+            self._journal.close()
+        return records
+
+    def save(self) -> Path | None:
+        """Write a checkpoint. Where that fails, for want of space, say so, and keep the last good one.
+
+        Returns:
+            Where it is; None without a folder, in the other processes, and where it could not be written.
+        """
+        if self.checkpoints is None:
+            return None
+        accelerator, path = self.accelerator, None
+        state = {
+            "progress": self.progress.state_dict(),
+            "leg": self.leg,
+            "loader": self.legs[self.leg].loader.state_dict(),
+            "processes": accelerator.num_processes,
+            "threads": torch.get_num_threads(),
+        }
+        error = self._attempt(lambda: accelerator.is_main_process and self.checkpoints.begin())
+        accelerator.wait_for_everyone()
+        error = error or self._attempt(lambda: accelerator.save_state(str(self.checkpoints.aside)))
+        if self.sum_up([error is not None]) == [0] and accelerator.is_main_process:
+            error = self._attempt(lambda: self.checkpoints.finish(self.progress.step, state))
+            path = None if error else self.checkpoints.path(self.progress.step)
+        if error is not None:
+            self.checkpoints.abandon()
+            warnings.warn(
+                f"no checkpoint at step {self.progress.step}: {error}. The run goes on, and the last good one stays; "
+                f"make room in {self.checkpoints.folder}",
+                stacklevel=2,
+            )
+        accelerator.wait_for_everyone()
+        return path
+
+    def sum_up(self, numbers: Sequence[float]) -> list[float]:
+        """Each number summed over all processes."""
+        if self.accelerator.num_processes == 1:
+            return [float(number) for number in numbers]
+        total = torch.tensor(numbers, dtype=torch.float64, device=self.accelerator.device)
+        return self.accelerator.reduce(total, "sum").tolist()
+
+    def _resume(self) -> None:
+        """Go on where the newest checkpoint stands, the first time that this trainer runs."""
+        if self.checkpoints is None or self.progress.step:
+            return
+        main = self.accelerator.is_main_process
+        found = self.checkpoints.newest(warnings.warn if main else lambda _: None)
+        if found is not None:
+            path, state = found
+            self.accelerator.load_state(str(path))
+            self.progress = Progress(**state["progress"])
+            self.leg = state["leg"]
+            self.legs[self.leg].loader.load_state_dict(state["loader"])
+            here = {"processes": self.accelerator.num_processes, "threads": torch.get_num_threads()}
+            differ = [f"{state[name]} {name}, now {here[name]}" for name in here if state[name] != here[name]]
+            if differ and main:
+                warnings.warn(
+                    f"the run had {' and '.join(differ)}: what follows is the same but for rounding, "
+                    "and for what dropout draws",
+                    stacklevel=2,
+                )
+        if self._journal:
+            self._journal.rewind(self.progress.step)
+
+    def _batches(self) -> Iterator[Mapping[str, Tensor]]:
+        """Batch after batch, epoch after epoch, leg after leg, until the budget is spent."""
+        while (share := self.progress.share(self.config)) < 1:
+            while share >= self.legs[self.leg].until:
+                # The epochs go on counting, so that no text is masked again as it was.
+                epoch = self.legs[self.leg].loader.epoch + 1
+                self.leg += 1
+                self.legs[self.leg].loader.epoch = epoch
+            leg = self.legs[self.leg]
+            self.place = (leg.loader.epoch, leg.loader.step)
+            for batch in leg.loader:
+                yield batch
+                if self.progress.share(self.config) >= leg.until:
+                    break
+                self.place = (leg.loader.epoch, leg.loader.step)
+
+    def _set_learning_rate(self, tokens: int) -> float:
+        """The rate of this step, by the share of the budget that is spent in its midst."""
+        cost = {"steps": 1.0, "tokens": float(tokens), "minutes": 0.0}[self.config.unit]
+        rate = learning_rate(self.config, (self.progress.spent(self.config) + cost / 2) / self.config.budget)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        return rate
+
+    def _agree(self, seconds: float, wish: bool) -> tuple[float, bool]:
+        """Clocks differ, and a signal may reach one process alone: all take the mean, and stop together."""
+        total, wishes = self.sum_up([seconds, wish])
+        return total / self.accelerator.num_processes, wishes > 0
+
+    def _is_time(self, every: int) -> bool:
+        return self.progress.step % every == 0 or self.progress.share(self.config) >= 1
+
+    def _stop_if_diverged(self, record: StepRecord, parts: Sequence[Mapping[str, Tensor]]) -> None:
+        # In float16 a gradient overflows now and then: the scaler leaves that update out, and scales less.
+        scaled = self.accelerator.scaler is not None
+        if math.isfinite(record.loss) and (scaled or math.isfinite(record.grad_norm)):
+            return
+        self.optimizer.zero_grad()
+        epoch, number = self.place
+        examples = self.legs[self.leg].loader.examples_of(epoch, number)
+        saved = "" if self.out is None else f" The last good state is in {self.out / 'checkpoints'}."
+        raise DivergedError(
+            f"step {record.step} diverged: loss {record.loss:.3g}, gradient {record.grad_norm:.3g}, at learning rate "
+            f"{record.learning_rate:.3g}. The batch: examples {', '.join(map(str, examples))} of epoch {epoch}. "
+            f"In it, {diagnose(self.plain_model, parts)}. What helps most often: a lower learning_rate, a longer "
+            f"warmup, bf16 instead of fp16.{saved}"
+        )
+
+    def _evaluate(self, bar: "tqdm[Any]") -> None:
+        if self.evaluate is None:
+            return
+        self.model.eval()
+        with torch.no_grad():
+            found = self.evaluate(self.model, self.accelerator)
+        self.model.train()
+        if self._journal:
+            self._journal.write({"step": self.progress.step} | {f"held_out/{name}": found[name] for name in found})
+        if self._show:
+            bar.write(f"step {self.progress.step:6d}  " + "  ".join(f"{name} {found[name]:.3f}" for name in found))
+
+    def _log(self, record: StepRecord) -> None:
+        if self._journal:
+            losses = record.losses if len(record.losses) > 1 else {}
+            values = {"loss": record.loss, **losses, "learning_rate": record.learning_rate}
+            values |= {"grad_norm": record.grad_norm, "tokens": self.progress.tokens, "seconds": self.progress.seconds}
+            self._journal.write({"step": record.step, **values})
+
+    def _bar(self) -> "tqdm[Any]":
+        return tqdm(
+            total=1.0,
+            initial=min(1.0, self.progress.share(self.config)),
+            desc="Training",
+            bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}, {postfix}",
+            disable=not self._show,
+        )
+
+    @staticmethod
+    def _attempt(write: Callable[[], object]) -> Exception | None:
+        """What went wrong in writing to the disk. (PyTorch and safetensors have errors of their own for it.)"""
+        try:
+            write()
+        except (OSError, RuntimeError, SafetensorError) as error:
+            return error
+        return None

@@ -1,0 +1,31 @@
+"""Accelerate's view of the machine: devices, processes, precision."""
+
+from functools import partial
+
+import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState, PartialState
+
+from bertbook.training.config import TrainConfig
+
+_NAMES = {"float32": "no", "bf16": "bf16", "fp16": "fp16"}
+
+
+def make_accelerator(config: TrainConfig) -> Accelerator:
+    """An accelerator for a run: of several processes where a launcher started them, else of one.
+
+    Raises:
+        ValueError: a precision that this device does not have.
+    """
+    if not torch.distributed.is_initialized():
+        # Its settings are those of the process. A second run in a notebook may want others.
+        AcceleratorState._reset_state(reset_partial_state=True)  # type: ignore[no-untyped-call]
+    make = partial(Accelerator, mixed_precision=_NAMES[config.precision], cpu=config.device == "cpu")
+    try:
+        accelerator = make()
+    except ValueError as error:
+        device = PartialState().device
+        raise ValueError(f"precision={config.precision!r} on {device}: {error}; choose another precision") from error
+    if config.precision == "fp16" and accelerator.device.type == "cpu":
+        raise ValueError("precision='fp16' on a CPU: it has no fast products in float16; choose 'bf16' or 'float32'")
+    return accelerator
