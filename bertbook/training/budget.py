@@ -1,7 +1,7 @@
 """How much of a run is done, and the learning rate there."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from bertbook.training.config import TrainConfig
 
@@ -21,9 +21,6 @@ class Progress:
     def share(self, config: TrainConfig) -> float:
         """Of the budget, from 0; over 1 where the last step went beyond it."""
         return self.spent(config) / config.budget
-
-    def state_dict(self) -> dict[str, float]:
-        return asdict(self)
 
 
 def learning_rate(config: TrainConfig, share: float) -> float:

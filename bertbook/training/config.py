@@ -114,6 +114,16 @@ class TrainConfig:
         return float(getattr(self, self.unit))
 
 
+#: A model that two cores train in minutes: 2 layers, H = 128, without dropout, which small models do not need.
+SMALL: dict[str, Any] = {
+    "hidden_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 512,
+    "hidden_dropout_prob": 0.0,
+    "attention_probs_dropout_prob": 0.0,
+}
+
 #: Fields that change nothing in what is learnt: a run may go on with others.
 FREE = frozenset({"log_every", "eval_every", "save_every", "keep", "workers", "out"})
 
@@ -159,7 +169,7 @@ class PretrainConfig(TrainConfig):
     mask_share: float = 0.8
     random_share: float = 0.1
     whole_words: bool = False
-    model: Mapping[str, Any] = field(default_factory=lambda: dict(SMALL), hash=False)
+    model: Mapping[str, Any] = field(default_factory=SMALL.copy, hash=False)
     eval_examples: int = 512
     workers: int = 0
 
@@ -231,17 +241,6 @@ class PretrainConfig(TrainConfig):
                 "out, or make it larger"
             )
         return config
-
-
-#: A model that two cores train in minutes: 2 layers, H = 128, without dropout, which small models do not need.
-SMALL = {
-    "hidden_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 512,
-    "hidden_dropout_prob": 0.0,
-    "attention_probs_dropout_prob": 0.0,
-}
 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:

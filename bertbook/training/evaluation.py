@@ -58,9 +58,9 @@ class HeldOut:
         names = sorted(f"{kind}_{what}" for kind in self._kinds for what in ("loss", "hits", "count"))
         total = torch.tensor([sums[name] for name in names], dtype=torch.float64)
         if accelerator.num_processes > 1:
-            total = accelerator.reduce(total.to(accelerator.device), "sum").cpu()  # type: ignore[union-attr]
+            total = accelerator.reduce(total.to(accelerator.device), "sum").cpu()
         found = dict(zip(names, total.tolist(), strict=True))
-        means = {}
+        means: dict[str, float] = {}
         for kind in self._kinds:
             count = max(1, found[f"{kind}_count"])
             means |= {f"{kind}_loss": found[f"{kind}_loss"] / count, f"{kind}_accuracy": found[f"{kind}_hits"] / count}

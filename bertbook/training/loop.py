@@ -5,7 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from accelerate import Accelerator
 from accelerate.utils import send_to_device
 from safetensors import SafetensorError
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from bertbook.speed.compiling import compile_layers
 from bertbook.text.loader import BatchLoader
@@ -23,11 +22,11 @@ from bertbook.training.checkpoints import Checkpoints
 from bertbook.training.config import TrainConfig
 from bertbook.training.diagnosis import DivergedError, diagnose
 from bertbook.training.interruption import Interruption
-from bertbook.training.journal import Journal
 from bertbook.training.machine import make_accelerator
 from bertbook.training.objectives import LABELS, Objective
 from bertbook.training.optimizer import make_optimizer
 from bertbook.training.parts import split_rows, tokens_of
+from bertbook.training.reporter import Reporter
 
 Evaluate = Callable[[nn.Module, Accelerator], Mapping[str, float]]
 
@@ -101,8 +100,7 @@ class Trainer:
         self.out = None if out is None else Path(out)
         self.checkpoints = None if self.out is None else Checkpoints(self.out / "checkpoints", config.keep)
         main = self.accelerator.is_main_process
-        self._journal = Journal(self.out) if self.out is not None and main else None
-        self._show = show and main
+        self._reporter = Reporter(self.out if main else None, show=show and main)
         # Other numbers in each process, else all would drop the same places out.
         torch.manual_seed(config.seed + self.accelerator.process_index)
 
@@ -146,30 +144,30 @@ class Trainer:
 
         Returns:
             A record for each step of this session.
+
+        Raises:
+            DivergedError: as :meth:`step`.
+            ValueError: the checkpoint is one of other data or sizes.
         """
         self._resume()
         records: list[StepRecord] = []
-        began, before = time.perf_counter(), self.progress.seconds
-        with Interruption() as stop, self._bar() as bar:
+        config, began, before = self.config, time.perf_counter(), self.progress.seconds
+        with Interruption() as stop, self._reporter.begin(self.progress.step, self.progress.share(config)) as reporter:
             self.model.train()
             for batch in self._batches():
                 record = self.step(batch)
                 records.append(record)
                 self.progress.seconds, wish = self._agree(before + time.perf_counter() - began, bool(stop.asked))
-                share = self.progress.share(self.config)
-                bar.set_postfix_str(f"step {record.step}, loss {record.loss:.3f}", refresh=False)
-                bar.update(min(1.0, share) - bar.n)
-                if self._is_time(self.config.log_every):
-                    self._log(record)
-                if self._is_time(self.config.eval_every):
-                    self._evaluate(bar)
-                if wish or self._is_time(self.config.save_every):
+                reporter.advance(record.step, record.loss, self.progress.share(config))
+                if self._is_time(config.log_every):
+                    reporter.log(record.step, self._entry(record))
+                if self.evaluate is not None and self._is_time(config.eval_every):
+                    reporter.evaluated(record.step, self._evaluated(self.evaluate))
+                if wish or self._is_time(config.save_every):
                     self.save()
                 if wish:
                     self.interrupted = stop.asked or "a signal to another process"
                     break
-        if self._journal:
-            self._journal.close()
         return records
 
     def save(self) -> Path | None:
@@ -180,29 +178,22 @@ class Trainer:
         """
         if self.checkpoints is None:
             return None
-        accelerator, path = self.accelerator, None
-        state = {
-            "progress": self.progress.state_dict(),
-            "leg": self.leg,
-            "loader": self.legs[self.leg].loader.state_dict(),
-            "processes": accelerator.num_processes,
-            "threads": torch.get_num_threads(),
-        }
-        error = self._attempt(lambda: accelerator.is_main_process and self.checkpoints.begin())
+        accelerator, checkpoints, step = self.accelerator, self.checkpoints, self.progress.step
+        main = accelerator.is_main_process
+        error = _attempt(checkpoints.begin) if main else None
         accelerator.wait_for_everyone()
-        error = error or self._attempt(lambda: accelerator.save_state(str(self.checkpoints.aside)))
-        if self.sum_up([error is not None]) == [0] and accelerator.is_main_process:
-            error = self._attempt(lambda: self.checkpoints.finish(self.progress.step, state))
-            path = None if error else self.checkpoints.path(self.progress.step)
+        error = error or _attempt(lambda: accelerator.save_state(str(checkpoints.aside)))
+        if self.sum_up([error is not None]) == [0] and main:
+            error = _attempt(lambda: checkpoints.finish(step, self._state()))
+        accelerator.wait_for_everyone()
         if error is not None:
-            self.checkpoints.abandon()
+            checkpoints.abandon()
             warnings.warn(
-                f"no checkpoint at step {self.progress.step}: {error}. The run goes on, and the last good one stays; "
-                f"make room in {self.checkpoints.folder}",
+                f"no checkpoint at step {step}: {error}. The run goes on, and the last good one stays; make room in "
+                f"{checkpoints.folder}",
                 stacklevel=2,
             )
-        accelerator.wait_for_everyone()
-        return path
+        return checkpoints.path(step) if main and error is None else None
 
     def sum_up(self, numbers: Sequence[float]) -> list[float]:
         """Each number summed over all processes."""
@@ -211,28 +202,29 @@ class Trainer:
         total = torch.tensor(numbers, dtype=torch.float64, device=self.accelerator.device)
         return self.accelerator.reduce(total, "sum").tolist()
 
+    def _state(self) -> dict[str, Any]:
+        """What a checkpoint holds beside weights, optimiser and random numbers."""
+        loader = self.legs[self.leg].loader.state_dict()
+        return {"progress": asdict(self.progress), "leg": self.leg, "loader": loader, "machine": self._machine()}
+
+    def _machine(self) -> dict[str, int]:
+        return {"processes": self.accelerator.num_processes, "threads": torch.get_num_threads()}
+
     def _resume(self) -> None:
         """Go on where the newest checkpoint stands, the first time that this trainer runs."""
         if self.checkpoints is None or self.progress.step:
             return
-        main = self.accelerator.is_main_process
-        found = self.checkpoints.newest(warnings.warn if main else lambda _: None)
-        if found is not None:
-            path, state = found
-            self.accelerator.load_state(str(path))
-            self.progress = Progress(**state["progress"])
-            self.leg = state["leg"]
-            self.legs[self.leg].loader.load_state_dict(state["loader"])
-            here = {"processes": self.accelerator.num_processes, "threads": torch.get_num_threads()}
-            differ = [f"{state[name]} {name}, now {here[name]}" for name in here if state[name] != here[name]]
-            if differ and main:
-                warnings.warn(
-                    f"the run had {' and '.join(differ)}: what follows is the same but for rounding, "
-                    "and for what dropout draws",
-                    stacklevel=2,
-                )
-        if self._journal:
-            self._journal.rewind(self.progress.step)
+        say = warnings.warn if self.accelerator.is_main_process else _nothing
+        found = self.checkpoints.newest(say)
+        if found is None:
+            return
+        path, state = found
+        self.accelerator.load_state(str(path))
+        self.progress, self.leg = Progress(**state["progress"]), state["leg"]
+        self.legs[self.leg].loader.load_state_dict(state["loader"])
+        before, here = state["machine"], self._machine()
+        if differ := [f"{before[name]} {name}, now {here[name]}" for name in here if before[name] != here[name]]:
+            say(f"the run had {' and '.join(differ)}: it goes on alike but for rounding, and for what dropout draws")
 
     def _batches(self) -> Iterator[Mapping[str, Tensor]]:
         """Batch after batch, epoch after epoch, leg after leg, until the budget is spent."""
@@ -282,39 +274,28 @@ class Trainer:
             f"warmup, bf16 instead of fp16.{saved}"
         )
 
-    def _evaluate(self, bar: "tqdm[Any]") -> None:
-        if self.evaluate is None:
-            return
+    def _evaluated(self, evaluate: Evaluate) -> Mapping[str, float]:
         self.model.eval()
         with torch.no_grad():
-            found = self.evaluate(self.model, self.accelerator)
+            found = evaluate(self.model, self.accelerator)
         self.model.train()
-        if self._journal:
-            self._journal.write({"step": self.progress.step} | {f"held_out/{name}": found[name] for name in found})
-        if self._show:
-            bar.write(f"step {self.progress.step:6d}  " + "  ".join(f"{name} {found[name]:.3f}" for name in found))
+        return found
 
-    def _log(self, record: StepRecord) -> None:
-        if self._journal:
-            losses = record.losses if len(record.losses) > 1 else {}
-            values = {"loss": record.loss, **losses, "learning_rate": record.learning_rate}
-            values |= {"grad_norm": record.grad_norm, "tokens": self.progress.tokens, "seconds": self.progress.seconds}
-            self._journal.write({"step": record.step, **values})
+    def _entry(self, record: StepRecord) -> dict[str, float]:
+        losses = record.losses if len(record.losses) > 1 else {}
+        spent = {"tokens": self.progress.tokens, "seconds": self.progress.seconds}
+        rate = {"learning_rate": record.learning_rate, "grad_norm": record.grad_norm}
+        return {"loss": record.loss, **losses, **rate, **spent}
 
-    def _bar(self) -> "tqdm[Any]":
-        return tqdm(
-            total=1.0,
-            initial=min(1.0, self.progress.share(self.config)),
-            desc="Training",
-            bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}, {postfix}",
-            disable=not self._show,
-        )
 
-    @staticmethod
-    def _attempt(write: Callable[[], object]) -> Exception | None:
-        """What went wrong in writing to the disk. (PyTorch and safetensors have errors of their own for it.)"""
-        try:
-            write()
-        except (OSError, RuntimeError, SafetensorError) as error:
-            return error
-        return None
+def _nothing(message: str) -> None:
+    pass
+
+
+def _attempt(write: Callable[[], object]) -> Exception | None:
+    """What went wrong in writing to the disk. (PyTorch and safetensors have errors of their own for it.)"""
+    try:
+        write()
+    except (OSError, RuntimeError, SafetensorError) as error:
+        return error
+    return None

@@ -19,7 +19,7 @@ def make_accelerator(config: TrainConfig) -> Accelerator:
     """
     if not torch.distributed.is_initialized():
         # Its settings are those of the process. A second run in a notebook may want others.
-        AcceleratorState._reset_state(reset_partial_state=True)  # type: ignore[no-untyped-call]
+        AcceleratorState._reset_state(reset_partial_state=True)
     make = partial(Accelerator, mixed_precision=_NAMES[config.precision], cpu=config.device == "cpu")
     try:
         accelerator = make()

@@ -95,10 +95,11 @@ def choose_objective(config: PretrainConfig, documents: Sequence[Document], toke
     if config.objective is not None:
         return config.objective  # type: ignore[return-value]
     leg = config.legs[0]
-    for objective in ("nsp", "sop"):
+    pairs: tuple[Objective, ...] = ("nsp", "sop")
+    for objective in pairs:
         try:
-            if len(make_examples(config, leg, documents, tokenizer, objective)) >= leg.batch_size:  # type: ignore[arg-type]
-                return objective  # type: ignore[return-value]
+            if len(make_examples(config, leg, documents, tokenizer, objective)) >= leg.batch_size:
+                return objective
         except ValueError:  # no pairs in this text
             continue
     return "none"
