@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bertbook import check as check
+    from bertbook import tasks as tasks
     from bertbook import viz as viz
     from bertbook.config import BertConfig as BertConfig
     from bertbook.data.corpus_loading import load_corpus as load_corpus
@@ -53,7 +54,7 @@ _PUBLIC = {
     "record_embeddings": "bertbook.model.capture",
     "save_pretrained": "bertbook.pretrained",
 }
-_SUBPACKAGES = ("check", "viz")
+_SUBPACKAGES = ("check", "tasks", "viz")
 
 __all__ = [*_PUBLIC, *_SUBPACKAGES]
 

@@ -1,4 +1,4 @@
-"""Questions to a masked language model: which token stands at a place of a sequence? Many at once, in bounded batches."""
+"""Questions to a masked language model: which token stands at this place? Many at once, in bounded batches."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,10 +39,21 @@ class MaskedModel:
             longer sequence is run alone.
     """
 
-    def __init__(
-        self, model: BertForMaskedLM | BertForPreTraining, tokenizer: Tokenizer, batch_tokens: int
-    ) -> None:
+    def __init__(self, model: BertForMaskedLM | BertForPreTraining, tokenizer: Tokenizer, batch_tokens: int) -> None:
         self.model, self.tokenizer, self.batch_tokens = model, tokenizer, batch_tokens
+
+    def check_length(self, length: int, text: object, note: str = "") -> None:
+        """Nothing is cut here.
+
+        Raises:
+            ValueError: more tokens than the model has positions.
+        """
+        most = self.model.config.max_length
+        if most is not None and length > most:
+            raise ValueError(
+                f"{text!r:.80} is {length} tokens{note}; this model has {most} positions. Nothing is cut, as that "
+                "could be what you ask about: shorten the text"
+            )
 
     def best(
         self, questions: Sequence[Question], allowed: Sequence[Sequence[Bool[Tensor, " V"]]], count: int
@@ -55,7 +66,10 @@ class MaskedModel:
         answers: list[list[list[Guess]]] = [[[] for _ in question.places] for question in questions]
 
         def read(keys: list[tuple[int, int]], log_p: Float[Tensor, "N V"]) -> None:
-            may = torch.stack([allowed[question][place] for question, place in keys]).to(log_p.device)
+            sets = [allowed[question][place] for question, place in keys]
+            few = {id(may): may for may in sets}  # mostly one and the same
+            row = {key: number for number, key in enumerate(few)}
+            may = torch.stack(list(few.values())).to(log_p.device)[[row[id(may)] for may in sets]]  # (N, V)
             top = log_p.masked_fill(~may, -torch.inf).topk(min(count, log_p.shape[1]))
             for (question, place), values, ids in zip(keys, top.values.tolist(), top.indices.tolist(), strict=True):
                 answers[question][place] = [(i, p) for i, p in zip(ids, values, strict=True) if p > -torch.inf]

@@ -52,46 +52,58 @@ class GappedText:
             )
         return cls(tokenizer, texts, ids, batch["token_type_ids"][0].tolist(), places)
 
+    @property
+    def written(self) -> Text:
+        """As the reader wrote it."""
+        return self.filled({})
+
     def widened(self, gap: int, count: int) -> "GappedText":
         """What the model reads with ``count`` masks in the place of one; ``places`` are then those masks alone."""
         place = self.places[gap]
-        ids, segments = (
-            [*row[:place], *[row[place]] * count, *row[place + 1 :]] for row in (self.ids, self.segments)
-        )
+        ids, segments = ([*row[:place], *[row[place]] * count, *row[place + 1 :]] for row in (self.ids, self.segments))
         return replace(self, ids=ids, segments=segments, places=list(range(place, place + count)))
 
     def pieces(self, gap: int, word: str) -> list[int]:
-        """The ids of a word that stands in this gap. An entry of the vocabulary, as ``##ing``, is itself."""
-        vocab = self.tokenizer.vocab
-        if word in vocab:
-            return [vocab[word]]
+        """The ids of a word that stands in this gap. ``##ing`` is a piece, if the vocabulary has it."""
+        if is_continuation(self.tokenizer, word):
+            return [self.tokenizer.vocab[word]]
         before = [part for parts in self.texts for part in parts[:-1:2]][gap]
         space = " " if before[-1:].isspace() else ""  # RoBERTa's words begin with the space before them
-        return [vocab[token] for token in self.tokenizer.tokenize(space + word)]
+        return [self.tokenizer.vocab[token] for token in self.tokenizer.tokenize(space + word)]
 
-    def filled(self, fillings: Mapping[int, str]) -> Text:
-        """The reader's text with some gaps filled; the others stay as they were written.
-
-        A filling that is an entry of the vocabulary is written as text is: ``##ing`` joins the word before it.
-        """
+    def filled(self, fillings: Mapping[int, int | str]) -> Text:
+        """The reader's text with some gaps filled, by an id or by words; the others stay as they were written."""
         done, gap = [], 0
         for parts in self.texts:
             text = ""
             for number, part in enumerate(parts):
-                if number % 2 == 0:
-                    text = _joined(self.tokenizer, text, part)
-                else:
-                    text = _with_token(self.tokenizer, text, fillings[gap]) if gap in fillings else text + part
+                filling: int | str = part
+                if number % 2:
+                    filling = fillings.get(gap, part)
                     gap += 1
+                if not fillings:
+                    text += part
+                elif isinstance(filling, str):
+                    text = _joined(self.tokenizer, text, filling)
+                else:
+                    text = _with_token(self.tokenizer, text, self.tokenizer.ids_to_tokens([filling])[0])
             done.append(text)
         return done[0] if len(done) == 1 else (done[0], done[1])
 
 
+def is_continuation(tokenizer: Tokenizer, token: str) -> bool:
+    """Whether BERT's vocabulary has this piece, and it goes on with a word, as ``##ing`` does."""
+    pieces = isinstance(tokenizer.backend.model, models.WordPiece)
+    return pieces and token.startswith("##") and token != "##" and token in tokenizer.vocab
+
+
 def _with_token(tokenizer: Tokenizer, text: str, token: str) -> str:
-    """The token after the text, as its tokenizer would have to see the two."""
+    """The token after the text, so that its tokenizer would see the two as the model has."""
     kind = tokenizer.backend.model
-    if token not in tokenizer.vocab or isinstance(kind, models.WordPiece):
-        return text.rstrip() + token[2:] if token.startswith("##") and token != "##" else _joined(tokenizer, text, token)
+    if is_continuation(tokenizer, token):
+        return text.rstrip() + token[2:]
+    if isinstance(kind, models.WordPiece):
+        return _joined(tokenizer, text, token)
     # Tokens of RoBERTa and ALBERT bring the space before them along, and the mask took that of the text.
     surface = decoders.ByteLevel().decode([token]) if isinstance(kind, models.BPE) else token.replace("▁", " ")
     mask = tokenizer.backend.get_added_tokens_decoder()[tokenizer.mask_token_id]
@@ -101,7 +113,7 @@ def _with_token(tokenizer: Tokenizer, text: str, token: str) -> str:
 
 
 def _joined(tokenizer: Tokenizer, before: str, after: str) -> str:
-    """One after the other; for BERT, with a space where two words would become one: "[MASK]ing" are two to the model."""
+    """One after the other; for BERT, with a space where two words would become one: "[MASK]ing" is two to the model."""
     seam = before[-1:] + after[:1]
     if len(seam) < 2 or any(map(str.isspace, seam)) or not isinstance(tokenizer.backend.model, models.WordPiece):
         return before + after
