@@ -4,6 +4,7 @@ import json
 import os
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +20,24 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "log.jsonl"
-        self._board = _tensorboard(folder)
+        self._board: Any = None
         self._failed = False
 
     def rewind(self, step: int) -> None:
-        """Forget what came after a step: the run goes on from there, and will write it again."""
+        """Begin, or forget what came after a step: the run goes on from there, and will write it again."""
         kept = [entry for entry in read_journal(self.path) if entry["step"] <= step] if self.path.exists() else []
         write_text(self.path, "".join(json.dumps(entry) + "\n" for entry in kept))
+        self._board = _tensorboard(self.path.parent, step)
 
     def write(self, entry: Mapping[str, Any]) -> None:
         """Add a line."""
+        size = self.path.stat().st_size if self.path.exists() else 0
         try:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry) + "\n")
         except OSError as error:
+            with suppress(OSError):
+                os.truncate(self.path, size)  # half a line would spoil the next one
             if not self._failed:
                 warnings.warn(f"{self.path} cannot be written ({error}): the run goes on without", stacklevel=2)
             self._failed = True
@@ -64,9 +69,9 @@ def read_journal(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     return entries
 
 
-def _tensorboard(folder: Path) -> Any:
+def _tensorboard(folder: Path, step: int) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
-    return SummaryWriter(folder / "tensorboard")
+    return SummaryWriter(folder / "tensorboard", purge_step=step + 1)

@@ -1,5 +1,6 @@
 """Pretraining from one config: text in, model out."""
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,7 @@ from bertbook.training.material import (
 from bertbook.training.objectives import MASKED_WORDS, MASKED_WORDS_AND_PAIRS
 
 CONFIG, MODEL, TOKENIZER, LOG = "config.yaml", "model", "tokenizer", "log.jsonl"
-_SAMPLE = 20_000  # sequences that the baseline is counted on, at most
+_SAMPLE = 20_000  # sequences that the baseline is counted on, or twice as many at most
 
 Model = BertForMaskedLM | BertForPreTraining
 
@@ -80,13 +81,20 @@ def pretrain(
         config = read_settings(config)
     if isinstance(config, Mapping):
         config = make_config(config)
+    precision = torch.get_float32_matmul_precision()
+    try:
+        return _pretrain(config, show, say)
+    finally:
+        torch.set_float32_matmul_precision(precision)
+
+
+def _pretrain(config: PretrainConfig, show: bool, say: Callable[[str], None]) -> PretrainResult:
     accelerator = make_accelerator(config)
     main = accelerator.is_main_process
     tell = say if main else lambda _: None
     out = Path(config.out).expanduser()
     _claim(out, config, accelerator)
     _set_up_machine(out, accelerator, tell)
-
     documents = load_text(config, "train")
     if main:
         prepare_tokenizer(config, documents, out / TOKENIZER, show=show)
@@ -126,19 +134,23 @@ def pretrain(
 
 def _claim(out: Path, config: PretrainConfig, accelerator: Accelerator) -> None:
     """Make the folder of a new run, or see that the run in it is this one."""
+    if not accelerator.is_main_process:
+        accelerator.wait_for_everyone()
+        return
     if (out / CONFIG).is_file():
-        before = make_config(read_settings(out / CONFIG))
-        if changed := differences(before, config):
+        changed = differences(make_config(read_settings(out / CONFIG)), config)
+        if changed and any(out.glob("checkpoints/step-*")):
             raise ValueError(
                 f"{out} holds a run with other settings: {'; '.join(changed)}. Go on with those it began with, or "
                 "choose another folder with out=…"
             )
-    elif out.exists() and (not out.is_dir() or any(out.iterdir())) and accelerator.is_main_process:
+        if changed:  # it never came to a checkpoint: nothing of it is worth anything
+            shutil.rmtree(out / TOKENIZER, ignore_errors=True)
+            (out / LOG).unlink(missing_ok=True)
+    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ValueError(f"{out} exists, and is no run's folder: choose another with out=…")
-    accelerator.wait_for_everyone()  # nobody looks when the folder is half made
-    if accelerator.is_main_process and not (out / CONFIG).is_file():
-        out.mkdir(parents=True, exist_ok=True)
-        write_config(config, out / CONFIG)
+    out.mkdir(parents=True, exist_ok=True)
+    write_config(config, out / CONFIG)
     accelerator.wait_for_everyone()
 
 
