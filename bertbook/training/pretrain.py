@@ -12,7 +12,7 @@ from accelerate.utils import send_to_device
 
 from bertbook.model.heads import BertForMaskedLM, BertForPreTraining
 from bertbook.pretrained import load_pretrained, save_pretrained
-from bertbook.speed.machine import fast_float32, keep_memory
+from bertbook.speed.machine import TRUE_FLOAT32, fast_float32, keep_memory, product_error
 from bertbook.speed.timing import timed
 from bertbook.text.tokenizer import Tokenizer
 from bertbook.training.config import PretrainConfig
@@ -166,6 +166,9 @@ def _set_up_machine(out: Path, accelerator: Accelerator, tell: Callable[[str], N
         write_text(chosen, torch.get_float32_matmul_precision() + "\n")
     accelerator.wait_for_everyone()
     torch.set_float32_matmul_precision(chosen.read_text(encoding="utf-8").strip())
+    if product_error() > TRUE_FLOAT32:
+        torch.set_float32_matmul_precision("highest")
+        tell("Machine: another one than at the start; here float32 stays as it was, since oneDNN would round it")
 
 
 def _make_model(config: PretrainConfig, tokenizer: Tokenizer, objective: str) -> Model:
