@@ -8,3 +8,8 @@ def write_text(path: Path, text: str) -> None:
     aside = path.with_name(f".{path.name}.new")
     aside.write_text(text, encoding="utf-8")
     aside.replace(path)
+
+
+def left_aside(path: Path) -> bool:
+    """Whether it is what :func:`write_text` left where the process was killed in it."""
+    return path.name.startswith(".") and path.name.endswith(".new")

@@ -18,7 +18,7 @@ from bertbook.text.tokenizer import Tokenizer
 from bertbook.training.config import PretrainConfig
 from bertbook.training.config_files import differences, make_config, read_settings, write_config
 from bertbook.training.evaluation import HeldOut, count_tokens, unigram_baseline
-from bertbook.training.files import write_text
+from bertbook.training.files import left_aside, write_text
 from bertbook.training.journal import read_journal
 from bertbook.training.loop import Leg, Trainer
 from bertbook.training.machine import make_accelerator
@@ -147,7 +147,7 @@ def _claim(out: Path, config: PretrainConfig, accelerator: Accelerator) -> None:
         if changed:  # it never came to a checkpoint: nothing of it is worth anything
             shutil.rmtree(out / TOKENIZER, ignore_errors=True)
             (out / LOG).unlink(missing_ok=True)
-    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+    elif out.exists() and (not out.is_dir() or any(not left_aside(path) for path in out.iterdir())):
         raise ValueError(f"{out} exists, and is no run's folder: choose another with out=…")
     out.mkdir(parents=True, exist_ok=True)
     write_config(config, out / CONFIG)
