@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import DataLoader, Dataset
 
@@ -118,10 +119,12 @@ class BatchLoader:
         keys = [(self.epoch, batch) for batch in plan.batches[self.step :]]
         with _quiet_tokenizers():
             # batch_size=None: an "item" of this DataLoader is a whole batch.
+            # A generator of its own: else each start draws a number from PyTorch's, and dropout after a resume is
+            # another one.
             source = iter(
                 DataLoader(
                     _Fetch(plan.examples, self._collate), sampler=keys, batch_size=None, collate_fn=_as_it_is,
-                    worker_init_fn=_leave_ctrl_c_to_the_parent, **self._options,
+                    worker_init_fn=_leave_ctrl_c_to_the_parent, generator=torch.Generator(), **self._options,
                 )
             )  # fmt: skip
         try:
