@@ -50,8 +50,11 @@ class Checkpoints:
             shutil.rmtree(target)
         aside.rename(target)
         _sync(self.folder)
-        for old in self.all()[: -self.keep]:
-            shutil.rmtree(old, ignore_errors=True)
+        found = self.all()
+        # Later ones are damaged ones, that the run went back from: it has another future now.
+        ours = found[: found.index(target) + 1]
+        for other in [*ours[: -self.keep], *found[len(ours) :]]:
+            shutil.rmtree(other, ignore_errors=True)
         return target
 
     def abandon(self) -> None:
@@ -63,16 +66,28 @@ class Checkpoints:
         return sorted(path for path in self.folder.glob("step-*") if path.is_dir())
 
     def newest(self, say: Callable[[str], None] = warnings.warn) -> tuple[Path, dict[str, Any]] | None:
-        """The newest that is whole, and its state; None where there is none.
+        """The newest that is whole, and its state; None where there are none at all.
 
-        What is wrong with newer ones is said, and they are left as they are.
+        What is wrong with newer ones is said. They are left as they are, until the run comes to a new checkpoint.
+
+        Raises:
+            ValueError: all are damaged. To begin anew is for the user to decide.
         """
-        for path in reversed(self.all()):
-            wrong = damage(path)
-            if wrong is None:
+        found = self.all()
+        wrong: dict[Path, str] = {}
+        for path in reversed(found):
+            if (damaged := damage(path)) is None:
+                for name, what in wrong.items():
+                    say(f"the checkpoint {name} is damaged ({what}): the run goes on from {path.name}")
                 return path, json.loads((path / STATE).read_text(encoding="utf-8"))
-            say(f"the checkpoint {path} is damaged ({wrong}): the one before it is taken")
-        return None
+            wrong[path] = damaged
+        if not found:
+            return None
+        each = "; ".join(f"{path.name}: {what}" for path, what in wrong.items())
+        raise ValueError(
+            f"all checkpoints in {self.folder} are damaged ({each}): put a whole one there, or move the folder away to "
+            "begin anew"
+        )
 
 
 def damage(path: Path) -> str | None:
