@@ -110,26 +110,33 @@ class Trainer:
         Raises:
             DivergedError: the loss or the gradient is no finite number. The weights are as they were.
         """
-        accelerator = self.accelerator
-        parts = split_rows(batch, self.config.accumulation)
-        counts = [self.objective.counts(part) for part in parts]  # before they are moved: a GPU would be waited for
-        own = {name: sum(count[name] for count in counts) for name in self.objective.labels}
-        tokens, *totals = self.sum_up([tokens_of(batch), *own.values()])  # of all processes
-        total = dict(zip(own, totals, strict=True))
+        accelerator, config = self.accelerator, self.config
+        parts = split_rows(batch, config.accumulation)
+        # Counted before they are moved: a GPU would be waited for.
+        counts = [self.objective.counts(part) for part in parts]
+        own = {name: sum(count[name] for count in counts) for name in counts[0]}
+        tokens, *sums = self.sum_up([tokens_of(batch), *own.values()])
+        total = dict(zip(own, sums, strict=True))  # labels of all parts and processes
         seen: dict[str, Tensor | float] = dict.fromkeys(own, 0.0)
-        parts = [send_to_device(part, accelerator.device, non_blocking=True) for part in parts]
-        for number, (part, count) in enumerate(zip(parts, counts, strict=True), start=1):
+        device = accelerator.device
+        parts = [send_to_device(part, device, non_blocking=True) for part in parts]
+        for part, count in zip(parts, counts, strict=True):
             # Processes exchange their gradients once, after the last part.
-            with nullcontext() if number == len(parts) else accelerator.no_sync(self.model):
-                losses = self.objective.losses(self.model(**part))
-                shares = {name: losses[name] * (count[name] / max(1, total[name])) for name in own}
-                # Gradients are averaged over the processes; the loss is a sum over them.
-                accelerator.backward(torch.stack(list(shares.values())).sum() * accelerator.num_processes)
+            last = part is parts[-1]
+            with nullcontext() if last else accelerator.no_sync(self.model):
+                means = self.objective.losses(self.model(**part))
+                weights = {name: count[name] / max(1, total[name]) for name in own}
+                shares = {name: means[name] * weights[name] for name in own}
+                loss = torch.stack(list(shares.values())).sum()
+                # Gradients are averaged over the processes; the loss is a sum.
+                accelerator.backward(loss * accelerator.num_processes)
             seen = {name: seen[name] + shares[name].detach() for name in own}
-        means = dict(zip(own, self.sum_up([float(mean) for mean in seen.values()]), strict=True))
-        norm = accelerator.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm or math.inf)
+        losses = dict(zip(own, self.sum_up([*map(float, seen.values())]), strict=True))
+        longest = config.max_grad_norm or math.inf
+        norm = accelerator.clip_grad_norm_(self.model.parameters(), longest)
         rate = self._set_learning_rate(int(tokens))
-        record = StepRecord(self.progress.step + 1, sum(means.values()), means, int(tokens), rate, float(norm))
+        step, loss_of_all = self.progress.step + 1, sum(losses.values())
+        record = StepRecord(step, loss_of_all, losses, int(tokens), rate, float(norm))
         self._stop_if_diverged(record, parts)
         self.optimizer.step()
         self.optimizer.zero_grad()
@@ -147,7 +154,7 @@ class Trainer:
 
         Raises:
             DivergedError: as :meth:`step`.
-            ValueError: the checkpoint is one of other data or sizes.
+            ValueError: the checkpoint is one of other data or sizes, or all are damaged.
         """
         self._resume()
         records: list[StepRecord] = []
