@@ -147,8 +147,8 @@ class PretrainConfig(TrainConfig):
         phases: instead, several legs, as ``[{until: 0.9, max_length: 128, batch_size: 64}, {until: 1, …}]``: BERT
             itself ran 90% of its steps at 128 tokens, and the rest at 512.
         mask_rate, mask_share, random_share, whole_words: see :class:`~bertbook.text.MaskingPolicy`.
-        model: fields of :class:`~bertbook.BertConfig`, and ``preset`` for the name of one; not used with ``start``.
-            ``vocab_size`` is the vocabulary's where it is not given.
+        model: fields of :class:`~bertbook.BertConfig`; those that are not given are those of :data:`SMALL`, or of the
+            ``preset`` that is named. ``vocab_size`` is the vocabulary's where it is not given. Not with ``start``.
         eval_examples: sequences of the held-out text that are evaluated, at most.
         workers: processes that prepare batches; 0: none.
     """
@@ -169,7 +169,7 @@ class PretrainConfig(TrainConfig):
     mask_share: float = 0.8
     random_share: float = 0.1
     whole_words: bool = False
-    model: Mapping[str, Any] = field(default_factory=SMALL.copy, hash=False)
+    model: Mapping[str, Any] = field(default_factory=dict, hash=False)
     eval_examples: int = 512
     workers: int = 0
 
@@ -187,6 +187,11 @@ class PretrainConfig(TrainConfig):
         self._check("workers", whole(self.workers, 0), "a whole number of at least 0")
         self._check("objective", self.objective in OBJECTIVES, "nsp, sop, none, or nothing to have it chosen")
         self._check("whole_words", type(self.whole_words) is bool, "true or false")
+        self._check("model", isinstance(self.model, Mapping), "sizes by name, as {hidden_size: 256}")
+        if "preset" not in self.model:
+            object.__setattr__(self, "model", {**SMALL, **self.model})
+        if self.start and self.model != SMALL:
+            raise ValueError(f"start={self.start!r} has its sizes: leave the settings of model out")
         self._check_phases()
         longest = max(phase.max_length for phase in self.legs)
         positions = None if self.start else self.model_config(1).max_length

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from bertbook.training.config import BUDGETS, FREE, SMALL, PretrainConfig, unknown_key
+from bertbook.training.config import BUDGETS, FREE, PretrainConfig, unknown_key
 from bertbook.training.files import write_text
 
 _KNOWN = [field.name for field in fields(PretrainConfig)]
@@ -21,8 +21,6 @@ def make_config(values: Mapping[str, Any]) -> PretrainConfig:
     """
     if unknown := [name for name in values if name not in _KNOWN]:
         raise ValueError(unknown_key(str(unknown[0]), _KNOWN))
-    if not isinstance(values.get("model", {}), Mapping):
-        raise ValueError(f"model={values['model']!r}: expected sizes by name, as {{hidden_size: 256}}")  # noqa: TRY004
     return PretrainConfig(**values)
 
 
@@ -33,7 +31,9 @@ def read_settings(path: str | Path) -> dict[str, Any]:
         FileNotFoundError: there is no such file.
         ValueError: it is no YAML, or no list of settings; the message names the file and the line.
     """
-    path = Path(path)
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -61,12 +61,14 @@ def as_settings(config: PretrainConfig) -> dict[str, Any]:
 def override(values: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
     """Settings with some replaced: ``["steps=100", "model.hidden_size=256"]``. A value is read as YAML.
 
-    A budget takes the place of another one.
+    A budget takes the place of the one before.
 
     Raises:
         ValueError: no ``=``, or an unknown name.
     """
     changed = dict(values)
+    if any(setting.partition("=")[0] in BUDGETS for setting in settings):
+        changed = {name: value for name, value in changed.items() if name not in BUDGETS}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
@@ -81,9 +83,7 @@ def override(values: Mapping[str, Any], settings: Sequence[str]) -> dict[str, An
         if dot and first != "model":
             raise ValueError(f"{setting!r}: only the model has settings of its own, as model.hidden_size=256")
         if dot:
-            value = {**changed.get("model", SMALL), second: value}
-        if first in BUDGETS:
-            changed = {key: old for key, old in changed.items() if key not in BUDGETS}
+            value = {**changed.get("model", {}), second: value}
         changed[first] = value
     return changed
 

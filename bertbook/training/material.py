@@ -112,6 +112,22 @@ def make_examples(
     return sentence_pairs(documents, tokenizer, objective=objective, max_length=leg.max_length, seed=config.seed)
 
 
+def check_vocabulary(examples: SentencePairs, tokenizer: Tokenizer) -> None:
+    """See that the tokenizer knows the text.
+
+    Raises:
+        ValueError: of some examples most tokens are [UNK].
+    """
+    ids = [i for example in examples[:: max(1, len(examples) // 100)] for i in example.input_ids]
+    text = [i for i in ids if i not in (tokenizer.cls_token_id, tokenizer.sep_token_id)]
+    share = text.count(tokenizer.unk_token_id) / len(text)
+    if share > 0.5:
+        raise ValueError(
+            f"{share:.0%} of the text is [UNK] in a vocabulary of {len(tokenizer):,} tokens: raise vocab_size, or "
+            "choose a tokenizer of the text's language"
+        )
+
+
 @dataclass(frozen=True)
 class Share:
     """Which process this is, of how many."""
@@ -126,12 +142,18 @@ def make_loader(
     """Masked batches of a leg: this process's share of each step.
 
     Raises:
-        ValueError: processes that cannot share a step equally; less text than a step needs.
+        ValueError: processes that cannot share a step equally; less text than a step needs; whole words, and a
+            vocabulary that does not show them.
     """
     if leg.batch_size % share.world_size:
         raise ValueError(
             f"batch_size={leg.batch_size} cannot be shared by {share.world_size} processes: "
             f"choose a multiple of {share.world_size}"
+        )
+    if config.whole_words and not any(token.startswith("##") for token in tokenizer.vocab):
+        raise ValueError(
+            "whole_words=True, and no token of this vocabulary begins with ##: nothing shows which ones make a word; "
+            "leave whole_words out"
         )
     policy = MaskingPolicy(
         tokenizer, config.mask_rate, mask_share=config.mask_share, random_share=config.random_share,

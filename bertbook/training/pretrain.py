@@ -24,6 +24,7 @@ from bertbook.training.loop import Leg, Trainer
 from bertbook.training.machine import make_accelerator
 from bertbook.training.material import (
     Share,
+    check_vocabulary,
     choose_objective,
     load_held_out,
     load_text,
@@ -102,6 +103,7 @@ def _pretrain(config: PretrainConfig, show: bool, say: Callable[[str], None]) ->
     tokenizer = Tokenizer.from_folder(out / TOKENIZER)
     objective = choose_objective(config, documents, tokenizer)
     examples = [make_examples(config, leg, documents, tokenizer, objective) for leg in config.legs]
+    check_vocabulary(examples[0], tokenizer)
     share = Share(accelerator.process_index, accelerator.num_processes)
     pin = accelerator.device.type == "cuda"
     legs = [
@@ -181,6 +183,12 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer, objective: str) ->
             raise ValueError(
                 f"the tokenizer {config.tokenizer} has {len(tokenizer)} tokens, the model {config.start} {size}: "
                 "leave tokenizer out, and the model's own is taken"
+            )
+        longest, positions = max(leg.max_length for leg in config.legs), model.config.max_length
+        if positions is not None and longest > positions:
+            raise ValueError(
+                f"max_length={longest}, and the model {config.start} has {positions} positions: "
+                "shorten the sequences"
             )
         assert isinstance(model, kind)
     else:
