@@ -8,14 +8,14 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import gpu, inference, ladder, recording, training
+from benchmarks import gpu, inference, ladder, pretraining, recording, training
 from benchmarks.case import Case, FailedError, Row, Settings
 from benchmarks.machine import describe, peaks
 from benchmarks.table import heading, records, table
 
 # To add a benchmark: write its module and name it here.
 CASES: dict[str, Case] = {
-    case.name: case for module in (training, inference, recording, ladder, gpu) for case in module.CASES
+    case.name: case for module in (training, pretraining, inference, recording, ladder, gpu) for case in module.CASES
 }
 
 

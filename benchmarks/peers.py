@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from importlib.util import find_spec
 from io import StringIO
@@ -10,12 +11,15 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader
 
 from benchmarks.case import MissingError
 from bertbook.fetch import FetchError
 from bertbook.model.heads import BertForPreTraining
 from bertbook.pretrained import locate
 from bertbook.published import published_key
+from bertbook.text.pair_examples import PairExample
+from bertbook.text.tokenizer import Batch, Tokenizer
 
 _INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
 
@@ -52,6 +56,60 @@ def transformers_pretraining(own: BertForPreTraining) -> nn.Module:
     assert not left_out.unexpected_keys
     assert all(key.startswith("cls.predictions.decoder") for key in left_out.missing_keys)
     return model
+
+
+def transformers_trainer(
+    model: nn.Module,
+    examples: Sequence[PairExample],
+    tokenizer: Tokenizer,
+    folder: str,
+    *,
+    fed: Sequence[Batch] | None = None,
+    **arguments: Any,
+) -> Any:
+    """Their Trainer of masked words and next sentences, on the CPU and silent, for one epoch.
+
+    The pairs lie ready in a list, and their collator pads and masks them, as their documentation has it.
+
+    Args:
+        folder: where it would save; it never does.
+        fed: batches that it trains on in this order instead; ``log_history`` of its state then has each one's loss.
+        arguments: more of their TrainingArguments.
+    """
+    require("transformers", "accelerate")
+    import transformers
+
+    class Fed(transformers.Trainer):
+        def get_train_dataloader(self) -> DataLoader[Any]:
+            return super().get_train_dataloader() if fed is None else DataLoader(fed, batch_size=None)  # type: ignore[arg-type]
+
+    names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+    specials: dict[str, Any] = dict(zip(names, tokenizer.special_tokens, strict=True))
+    reader = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer.backend, **specials)
+    every: dict[str, Any] = {} if fed is None else {"logging_steps": 1, "max_steps": len(fed)}
+    trainer = Fed(
+        model,
+        transformers.TrainingArguments(
+            output_dir=folder, use_cpu=True, num_train_epochs=1, dataloader_drop_last=True,
+            save_strategy="no", report_to="none", disable_tqdm=True,
+            remove_unused_columns=False,  # else the collator finds out for each token whether it is a special one
+            **every, **arguments,
+        ),
+        train_dataset=[_as_dict(example, tokenizer) for example in examples],
+        data_collator=transformers.DataCollatorForLanguageModeling(reader),
+    )  # fmt: skip
+    trainer.remove_callback(transformers.PrinterCallback)
+    return trainer
+
+
+def _as_dict(example: PairExample, tokenizer: Tokenizer) -> dict[str, Any]:
+    special = {tokenizer.cls_token_id, tokenizer.sep_token_id}
+    return {
+        "input_ids": list(example.input_ids),
+        "token_type_ids": list(example.token_type_ids),
+        "special_tokens_mask": [int(token in special) for token in example.input_ids],
+        "next_sentence_label": example.label,
+    }
 
 
 def transformers_encoder(dtype: torch.dtype = torch.float32) -> nn.Module:

@@ -94,9 +94,10 @@ def test_one_clear_error(
 def test_every_case_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
-    assert "train, train-apart, infer, record, ladder, gpu; default: train, train-apart, infer, record" in " ".join(
-        capsys.readouterr().out.split()
-    )
+    assert (
+        "train, train-apart, pretrain, pretrain-apart, infer, record, ladder, gpu; "
+        "default: train, train-apart, pretrain, pretrain-apart, infer, record"
+    ) in " ".join(capsys.readouterr().out.split())
 
 
 def test_from_end_to_end(tmp_path: Path) -> None:
