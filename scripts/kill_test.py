@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lives import Life, Nursery
-from small_run import SETTINGS, curve, differences, newest, write_config
+from small_run import SETTINGS, curve, differences, write_config
 
 #: Moments that chance would rarely meet: the function and the call of it at which the process is killed.
 FIRST_MOMENTS = {
@@ -53,14 +53,18 @@ class Kill:
         return f"{self.moment}: step {self.logged} in the log, {self.saved} in a checkpoint{half}"
 
 
-def kill_again_and_again(nursery: Nursery, config: Path, out: Path, kills: int, seed: int) -> Iterator[Kill]:
+def kill_again_and_again(
+    nursery: Nursery, config: Path, out: Path, kills: int, seed: int, *, chosen: bool = True
+) -> Iterator[Kill]:
     """Run to the end, and kill it on the way: ``kills`` times at random moments, and once at each chosen one."""
     draw = random.Random(seed)
     # The random ones are spread over the run, the chosen ones come as soon as they can.
     steps = sorted(draw.uniform(0, 0.9) * SETTINGS["steps"] for _ in range(kills))
-    plan = [*MOMENTS, *[""] * kills]
+    plan = [*(MOMENTS if chosen else []), *[""] * kills]
     draw.shuffle(plan)
-    for name in [*FIRST_MOMENTS, COMMAND, *plan, *LAST_MOMENT]:
+    if chosen:
+        plan = [*FIRST_MOMENTS, COMMAND, *plan, *LAST_MOMENT]
+    for name in plan:
         if name == COMMAND:
             yield _kill_command(config, out, draw)
             continue

@@ -108,7 +108,12 @@ class Nursery:
             stop: a function, as ``"os:fsync"``, and a number: at that call of it the process stops itself, before
                 the function does anything.
         """
-        wanted = {"arguments": [*arguments], "output": str(output), "environment": dict(environment or {}), "stop": stop}
+        wanted = {
+            "arguments": [*arguments],
+            "output": str(output),
+            "environment": dict(environment or {}),
+            "stop": stop,
+        }
         return Life(self._ask, self._ask(wanted), output)
 
     def _ask(self, question: Mapping[str, Any]) -> Any:

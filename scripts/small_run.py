@@ -99,7 +99,8 @@ def _unequal(name: str, a: Any, b: Any, tolerance: float) -> list[str]:
     if isinstance(a, Mapping) and isinstance(b, Mapping) and a.keys() == b.keys():
         return [wrong for key in a for wrong in _unequal(f"{name}/{key}", a[key], b[key], tolerance)]
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-        return [wrong for n, pair in enumerate(zip(a, b, strict=True)) for wrong in _unequal(f"{name}/{n}", *pair, tolerance)]
+        pairs = enumerate(zip(a, b, strict=True))
+        return [wrong for n, (one, other) in pairs for wrong in _unequal(f"{name}/{n}", one, other, tolerance)]
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and a.shape == b.shape:
         equal = torch.equal(a, b) if tolerance == 0 else torch.allclose(a, b, rtol=tolerance, atol=tolerance)
         return [] if equal else [f"{name}: up to {float((a - b).abs().max()):.2g} apart"]
