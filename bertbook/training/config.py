@@ -177,7 +177,11 @@ class PretrainConfig(TrainConfig):
         super().__post_init__()
         if isinstance(self.corpus, list):
             object.__setattr__(self, "corpus", tuple(self.corpus))
-        named = bool(self.corpora) and all(isinstance(name, str) and name for name in self.corpora)
+        named = (
+            isinstance(self.corpus, str | tuple)
+            and bool(self.corpora)
+            and all(isinstance(name, str) and name for name in self.corpora)
+        )
         self._check("corpus", named, "a name, a file or a folder, or a list of them")
         self._check("out", isinstance(self.out, str) and self.out != "", "a folder")
         for name in ("start", "tokenizer"):

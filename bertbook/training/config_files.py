@@ -99,10 +99,11 @@ def differences(old: PretrainConfig, new: PretrainConfig) -> list[str]:
 
 
 def _plain_number(value: Any) -> Any:
-    """``1e-3`` as a number: in YAML 1.1 it is text, since it has no point."""
-    if isinstance(value, str):
-        try:
-            return float(value) if "e" in value.lower() else value
-        except ValueError:
-            return value
-    return value
+    """``1e-3`` and ``1e6`` as numbers: in YAML 1.1 they are text, since they have no point."""
+    if not isinstance(value, str) or "e" not in value.lower():
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    return int(number) if number.is_integer() else number
