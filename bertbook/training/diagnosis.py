@@ -25,8 +25,9 @@ def activations(model: nn.Module, batch: Mapping[str, Tensor]) -> list[Activatio
 
     def watch(name: str) -> Callable[..., None]:
         def hook(module: nn.Module, inputs: object, output: object) -> None:
-            if isinstance(output, Tensor) and output.is_floating_point() and output.numel():
-                found.append(Activation(name, float(output.detach().abs().max())))
+            for tensor in output if isinstance(output, tuple) else (output,):  # an LSTM puts out several
+                if isinstance(tensor, Tensor) and tensor.is_floating_point() and tensor.numel():
+                    found.append(Activation(name, float(tensor.detach().abs().max())))
 
         return hook
 
@@ -47,7 +48,8 @@ def diagnose(model: nn.Module, parts: Sequence[Mapping[str, Tensor]]) -> str:
     """Where the numbers stop being finite for the parts of a batch, and the largest that are; a part of a sentence."""
     weights = [name for name, weight in model.named_parameters() if not bool(torch.isfinite(weight).all())]
     if weights:
-        return f"{len(weights)} weights were not finite before it, the first is {weights[0]}"
+        more = f" and {len(weights) - 1} more" if len(weights) > 1 else ""
+        return f"{weights[0]}{more} held numbers that are not finite before it began"
     found = [activation for part in parts for activation in activations(model, part)]
     finite = [activation for activation in found if math.isfinite(activation.largest)]
     most = max(finite, key=lambda activation: activation.largest, default=None)

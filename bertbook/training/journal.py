@@ -25,6 +25,7 @@ class Journal:
 
     def rewind(self, step: int) -> None:
         """Begin, or forget what came after a step: the run goes on from there, and will write it again."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         kept = [entry for entry in read_journal(self.path) if entry["step"] <= step] if self.path.exists() else []
         write_text(self.path, "".join(json.dumps(entry) + "\n" for entry in kept))
         self._board = _tensorboard(self.path.parent, step)

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from bertbook.speed.timing import timed
 from bertbook.text.tokenizer import Tokenizer
 from bertbook.training.config import PretrainConfig
 from bertbook.training.config_files import differences, make_config, read_settings, write_config
-from bertbook.training.evaluation import HeldOut, count_tokens, unigram_baseline
+from bertbook.training.evaluation import SEED, HeldOut, count_tokens, unigram_baseline
 from bertbook.training.files import left_aside, write_text
 from bertbook.training.journal import read_journal
 from bertbook.training.loop import Leg, Trainer
@@ -203,7 +203,8 @@ def _hold_out(config: PretrainConfig, tokenizer: Tokenizer, objective: str) -> H
         return None
     leg = config.legs[-1]
     try:
-        examples = make_examples(config, leg, documents, tokenizer, objective)  # type: ignore[arg-type]
+        # The same sequences, whatever the run's seed: else two runs could not be compared.
+        examples = make_examples(replace(config, seed=SEED), leg, documents, tokenizer, objective)  # type: ignore[arg-type]
         chosen = examples[:: max(1, len(examples) // config.eval_examples)][: config.eval_examples]
     except ValueError:  # too little text for a pair
         return None
