@@ -187,8 +187,7 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer, objective: str) ->
         longest, positions = max(leg.max_length for leg in config.legs), model.config.max_length
         if positions is not None and longest > positions:
             raise ValueError(
-                f"max_length={longest}, and the model {config.start} has {positions} positions: "
-                "shorten the sequences"
+                f"max_length={longest}, and the model {config.start} has {positions} positions: shorten the sequences"
             )
         assert isinstance(model, kind)
     else:
