@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bertbook.check.fast import fast_2 as fast_2
     from bertbook.check.fast import fast_3 as fast_3
     from bertbook.check.fast import fast_4 as fast_4
+    from bertbook.check.fast import fast_5 as fast_5
     from bertbook.check.mlm import mlm_1 as mlm_1
     from bertbook.check.mlm import mlm_2 as mlm_2
     from bertbook.check.mlm import mlm_3 as mlm_3
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from bertbook.check.tokens import tokens_4 as tokens_4
 
 # chapter (the module of its exercises) -> how many it has, counted from 1
-_EXERCISES = {"tokens": 4, "embeddings": 4, "attention": 4, "encoder": 3, "decoder": 4, "mlm": 4, "nsp": 3, "fast": 4}
+_EXERCISES = {"tokens": 4, "embeddings": 4, "attention": 4, "encoder": 3, "decoder": 4, "mlm": 4, "nsp": 3, "fast": 5}
 _CHAPTER_OF = {
     f"{chapter}_{number}": chapter for chapter, count in _EXERCISES.items() for number in range(1, count + 1)
 }

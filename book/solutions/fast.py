@@ -46,3 +46,11 @@ def my_unpack(packed, attention_mask):
     # What was picked in this order is put back in this order.
     restored[attention_mask == 1] = packed
     return restored
+
+
+def loss_factors(counts):
+    """counts (n, k): labels in k parts of n processes → factors (n, k)"""
+    # Its share of all labels makes of a part's mean what it adds to the whole mean.
+    shares = counts / counts.sum()
+    # The parts of a process are added up, but the processes are averaged.
+    return len(counts) * shares

@@ -1,5 +1,6 @@
 """The exercises of the chapter "Fast", one module each: what is tried, and the mistakes that are recognised."""
 
+from bertbook.check.fast.factors import LOSS_FACTORS
 from bertbook.check.fast.flops import LAYER_FLOPS
 from bertbook.check.fast.gain import PADDING_GAIN
 from bertbook.check.fast.pack import PACK
@@ -39,3 +40,13 @@ def fast_4(my_unpack: object) -> CheckResult:
     packed (N, H), attention_mask (B, S) of 1 and 0 with N ones → hidden (B, S, H), zeros at the padding.
     """
     return UNPACK.check(my_unpack)
+
+
+def fast_5(loss_factors: object) -> CheckResult:
+    """Exercise 5. ``loss_factors(counts) → factors``.
+
+    counts (n, k) int64: the labels in each of k parts of each of n processes, some perhaps 0, not all → factors
+    (n, k) float: by what each part's mean loss is multiplied, so that, with gradients added up over the parts and
+    averaged over the processes, the result is the gradient of the mean over all labels.
+    """
+    return LOSS_FACTORS.check(loss_factors)
