@@ -1,7 +1,9 @@
 """What a gap may hold, by three ways: single tokens, entire words that are looked for, words that the reader names."""
 
 import math
+import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from jaxtyping import Bool
@@ -10,11 +12,13 @@ from torch import Tensor
 from bertbook.tasks.asking import MaskedModel, Question
 from bertbook.tasks.filled import Candidate, Combination, Step
 from bertbook.tasks.gaps import GappedText, is_continuation
-from bertbook.tasks.searching import BEAMS, Path, fill_together
+from bertbook.tasks.pseudo_likelihood import hidden_in_turn, ordinary
+from bertbook.tasks.searching import Path, fill_together
 from bertbook.text.masking import drawable_ids
 from bertbook.text.tokenizer import Tokenizer
 
 Gaps = list[list[Candidate]]  # for each gap of a text
+WIDTH = 8  # the words of each number of pieces that are looked at more closely
 
 
 class Offer:
@@ -44,7 +48,8 @@ def entire_words(
     model: MaskedModel, items: Sequence[GappedText], offer: Offer, count: int, max_pieces: int
 ) -> list[Gaps]:
     """The most probable words of 1, 2, … ``max_pieces`` pieces for each gap of each text, the other gaps hidden."""
-    found = single_tokens(model, items, offer.starting, count)
+    width = max(WIDTH, count) if max_pieces > 1 else count
+    found = single_tokens(model, items, offer.starting, width)
     sizes = range(2, max_pieces + 1) if offer.continuing.any() else ()
     where = [(row, gap, size) for row, item in enumerate(items) for gap in range(len(item.places)) for size in sizes]
     wide = [items[row].widened(gap, size) for row, gap, size in where]
@@ -53,14 +58,14 @@ def entire_words(
             len(item.ids), items[row].written, f" with {size} masks in the gap; try a smaller max_pieces"
         )
     allowed = [[offer.starting] + [offer.continuing] * (size - 1) for _, _, size in where]
-    searched = fill_together(model, [asked(item) for item in wide], allowed, max(BEAMS, count))
+    searched = fill_together(model, [asked(item) for item in wide], allowed, width)
     for (row, gap, _), paths in zip(where, searched, strict=True):
         for path in paths:
             candidate = _candidate(items[row], gap, [(token_id, log_p) for _, token_id, log_p in path.steps])
             # Pieces of a word that the tokenizer would cut otherwise are in no text.
             if tuple(items[row].tokenizer.encode(candidate.token)[1:-1]) == candidate.token_ids:
                 found[row][gap].append(candidate)
-    return [[_best(gap, count) for gap in gaps] for gaps in found]
+    return _ranked(model, items, found, count)
 
 
 def named_words(
@@ -97,13 +102,14 @@ def named_words(
         steps = [(i, wanted[row, gap, len(ids), tuple(ids[:known])][i]) for known, i in enumerate(ids)]
         return _candidate(items[row], gap, steps, word)
 
-    return [
+    found = [
         [
-            _best([candidate(row, gap, word, ids) for word, ids in zip(words, of_gap, strict=True)], count)
+            [candidate(row, gap, word, ids) for word, ids in zip(words, of_gap, strict=True)]
             for gap, of_gap in enumerate(gaps)
         ]
         for row, gaps in enumerate(spelled)
     ]
+    return _ranked(model, items, found, count)
 
 
 def combination(item: GappedText, path: Path) -> Combination:
@@ -143,8 +149,42 @@ def _steps(item: GappedText, steps: Sequence[tuple[int, float]]) -> tuple[Step, 
     return tuple(Step(token, token_id, math.exp(log_p)) for token, (token_id, log_p) in zip(tokens, steps, strict=True))
 
 
-def _best(found: Sequence[Candidate], count: int) -> list[Candidate]:
-    return sorted(found, key=lambda candidate: candidate.probability, reverse=True)[:count]
+def _ranked(model: MaskedModel, items: Sequence[GappedText], found: Sequence[Gaps], count: int) -> list[Gaps]:
+    """By probability; words of different lengths, which that does not compare, by the score of the text."""
+    ranked: list[Gaps] = []
+    for item, gaps in zip(items, found, strict=True):
+        ranked.append([])
+        for gap, candidates in enumerate(gaps):
+            if len({len(candidate.steps) for candidate in candidates}) > 1:
+                candidates = _with_text_scores(model, item, gap, candidates)
+            ranked[-1].append(sorted(candidates, key=_merit, reverse=True)[:count])
+    return ranked
+
+
+def _merit(candidate: Candidate) -> float:
+    return candidate.probability if candidate.text_score is None else candidate.text_score
+
+
+def _with_text_scores(
+    model: MaskedModel, item: GappedText, gap: int, candidates: Sequence[Candidate]
+) -> list[Candidate]:
+    """ln of their probability, plus ln p of each other token of the text given all the rest. Gaps are not scored."""
+    questions: list[Question] = []
+    answers: list[list[int]] = []
+    owners: list[int] = []
+    for number, candidate in enumerate(candidates):
+        wide = item.widened(gap, len(candidate.steps))
+        ids = list(wide.ids)
+        ids[wide.places[0] : wide.places[-1] + 1] = candidate.token_ids
+        around = [place for place in ordinary(model.tokenizer, ids) if place not in wide.places]
+        questions += hidden_in_turn(model.tokenizer, ids, wide.segments, wide.words, around, by_word=True)
+        answers += [[ids[place]] for place in around]
+        owners += [number] * len(around)
+    least = sys.float_info.min  # a probability below it is 0, which has no logarithm
+    scores = [sum(math.log(max(step.probability, least)) for step in candidate.steps) for candidate in candidates]
+    for owner, (log_p,) in zip(owners, model.log_probabilities(questions, answers), strict=True):
+        scores[owner] += log_p
+    return [replace(candidate, text_score=score) for candidate, score in zip(candidates, scores, strict=True)]
 
 
 def _spelled(item: GappedText, gap: int, word: str, offer: Offer) -> list[int]:

@@ -114,7 +114,7 @@ class FillMask:
         top_k: int | None = None,
         *,
         whole_words: bool = False,
-        max_pieces: int = 3,
+        max_pieces: int = 1,
         candidates: Sequence[str] | None = None,
     ) -> Filled: ...
     @overload
@@ -124,7 +124,7 @@ class FillMask:
         top_k: int | None = None,
         *,
         whole_words: bool = False,
-        max_pieces: int = 3,
+        max_pieces: int = 1,
         candidates: Sequence[str] | None = None,
     ) -> list[Filled]: ...
     def __call__(
@@ -133,29 +133,31 @@ class FillMask:
         top_k: int | None = None,
         *,
         whole_words: bool = False,
-        max_pieces: int = 3,
+        max_pieces: int = 1,
         candidates: Sequence[str] | None = None,
     ) -> Filled | list[Filled]:
         """The best candidates for each gap, while all other gaps stay hidden.
 
-        A gap holds one token, unless ``whole_words`` or ``candidates`` say otherwise. A word of k pieces is asked for
-        with k masks in the gap, filled from left to right: the product is its probability among all sequences of
-        k tokens. Words of different k are compared by these. That takes every k for equally likely beforehand: the
-        text does not tell, and the model has no say in it. (Schick and Schütze 2021 compare likewise;
-        ``per_piece`` of a candidate is the mean that others rank by.)
+        A gap holds one token, unless ``max_pieces`` or ``candidates`` say otherwise. A word of k pieces is asked for
+        with k masks in the gap, filled from left to right, and the product of their probabilities is its probability
+        among all sequences of k tokens. These products rank words of the same k. They do not compare different
+        ones: that the gap holds k tokens was told to the model, and where it expects no such word it still has to
+        choose one. So where lengths differ, candidates are ranked by ``text_score``, how much the model expects
+        the filled text as a whole (Salazar et al. 2020; within words as Kauf and Ivanova 2023), which costs one more
+        sequence a candidate and token of the text.
 
         Args:
             texts: a text, a pair ``(first, second)``, or a list of such. A gap is written ``[MASK]`` for every
                 model; RoBERTa's own ``<mask>`` works too.
             top_k: how many; 5 when not given, or all of ``candidates``.
             whole_words: offer entire words alone. A text's [MASK] is a word to BERT, and what follows it begins a new
-                one, so that only a piece such as ``##ing`` is none, which would go on with the word before.
-                Words of 2 to ``max_pieces`` pieces are looked for by :meth:`together`'s search.
-            candidates: words of your own, to be compared; with several gaps, at each. They may have any number of
-                pieces.
+                one, so that only pieces such as ``##ing`` are none: they would go on with the word before.
+            max_pieces: with ``whole_words``, the most pieces that a word may have. Those of several are looked for by
+                the search of :meth:`together`, the 8 best of each length or ``top_k``, if that is more.
+            candidates: words of your own to compare, with several gaps at each. They may have any number of pieces.
 
         Returns:
-            For a text with one gap a list of candidates, the most probable first. With several gaps, a list of such
+            For a text with one gap a list of candidates, the best first. With several gaps, a list of such
             lists, from left to right. For a list of texts a list, which holds for each what it would have alone.
 
         Raises:
@@ -166,8 +168,10 @@ class FillMask:
         items = self._items(texts)
         pieces = whole_number("max_pieces", max_pieces, 1)
         if candidates is not None:
-            if whole_words:
-                raise ValueError("whole_words=True with candidates: yours are compared as they are; leave one out")
+            if whole_words or pieces > 1:
+                raise ValueError(
+                    "whole_words or max_pieces with candidates: yours are compared as they are; leave one out"
+                )
             words = _words(candidates)
             count = _top_k(len(words) if top_k is None else top_k, len(words), "there are no more candidates")
             filled = named_words(self._asking, items, self._offer, words, count)
@@ -179,6 +183,8 @@ class FillMask:
                 )
             count = self._top_k(5 if top_k is None else top_k, self._offer.starting)
             filled = entire_words(self._asking, items, self._offer, count, pieces)
+        elif pieces > 1:
+            raise ValueError(f"max_pieces={pieces}: words of several pieces are looked for with whole_words=True")
         else:
             count = self._top_k(5 if top_k is None else top_k, self._offer.any)
             filled = single_tokens(self._asking, items, self._offer.any, count)
@@ -241,12 +247,12 @@ class FillMask:
             TypeError: something that is no text, no pair and no list of these.
             ValueError: a text with a gap, without a token to score, or longer than the model's positions.
         """
-        given = check_texts(texts)
-        for item in (GappedText.of(self.tokenizer, text) for text in given):
+        items = [GappedText.of(self.tokenizer, text) for text in check_texts(texts)]
+        for item in items:
             if item.places:
                 raise ValueError(f"there is a gap in {item.written!r:.80}: score takes whole texts; fill it first")
             self._asking.check_length(len(item.ids), item.written)
-        found = scored(self._asking, given, by_word)
+        found = scored(self._asking, items, by_word)
         return found[0] if _is_one(texts) else found
 
     def _items(self, texts: object) -> list[GappedText]:

@@ -1,7 +1,6 @@
 """What comes back: the gap filled, how probable that is, and how the probability came about."""
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bertbook.text.tokenizer import Text
 
@@ -24,13 +23,16 @@ class Candidate:
     - ``probability``: of one piece, the model's. Of k pieces, the product of those of its ``steps``: the probability
       of these pieces among all sequences of k, given that the gap holds k;
     - ``text``: your text with the gap filled; all else stays as you wrote it, other gaps too. A pair, if you gave one;
-    - ``steps``: the pieces, in the order in which they were filled in.
+    - ``steps``: the pieces, from left to right, which is the order in which they were filled in;
+    - ``text_score``: where words of different lengths are compared, how much the model expects the filled text:
+      ln ``probability``, plus ln p of every other token given all the rest, as :meth:`FillMask.score` counts it.
     """
 
     token: str
     probability: float
     text: Text
-    steps: tuple[Step, ...] = field(repr=False)
+    steps: tuple[Step, ...]
+    text_score: float | None = None
 
     @property
     def token_id(self) -> int:
@@ -45,13 +47,12 @@ class Candidate:
 
     @property
     def token_ids(self) -> tuple[int, ...]:
-        """The ids of its pieces, from left to right."""
+        """The ids of its pieces."""
         return tuple(step.token_id for step in self.steps)
 
-    @property
-    def per_piece(self) -> float:
-        """The geometric mean of the steps' probabilities, by which Jiang et al. 2020 rank: kinder to long words."""
-        return math.prod(step.probability ** (1 / len(self.steps)) for step in self.steps)
+    def __repr__(self) -> str:
+        score = "" if self.text_score is None else f", text_score={self.text_score:.2f}"
+        return f"Candidate({self.token!r}, probability={self.probability:.4g}, text={self.text!r}{score})"
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,11 @@ class Combination:
     """
 
     tokens: tuple[str, ...]
-    token_ids: tuple[int, ...] = field(repr=False)
+    token_ids: tuple[int, ...]
     probability: float
     text: Text
-    steps: tuple[Step, ...] = field(repr=False)
-    order: tuple[int, ...] = field(repr=False)
+    steps: tuple[Step, ...]
+    order: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"Combination({', '.join(self.tokens)}; probability={self.probability:.4g}, text={self.text!r})"

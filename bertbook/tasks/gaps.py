@@ -22,6 +22,7 @@ class GappedText:
 
     - ``texts``: for each of its one or two texts the reader's own characters: words, gap, words, gap, …, words;
     - ``ids``, ``segments``: what the model reads, S of each;
+    - ``words``: the number of each token's word, −1 for special tokens;
     - ``places``: where in ``ids`` the gaps are.
     """
 
@@ -29,6 +30,7 @@ class GappedText:
     texts: list[list[str]]
     ids: list[int]
     segments: list[int]
+    words: list[int]
     places: list[int]
 
     @classmethod
@@ -41,8 +43,8 @@ class GappedText:
         marks = "|".join(map(re.escape, gap_marks(tokenizer)))
         texts = [re.split(f"({marks})", text) for text in ([item] if isinstance(item, str) else item)]
         written = [tokenizer.special_tokens[-1].join(parts[::2]) for parts in texts]
-        batch = tokenizer(written[0] if len(written) == 1 else (written[0], written[1]))
-        ids = batch["input_ids"][0].tolist()
+        batch = tokenizer(written[0] if len(written) == 1 else (written[0], written[1]), return_word_ids=True)
+        ids, segments, words = (batch[name][0].tolist() for name in ("input_ids", "token_type_ids", "word_ids"))
         places = [place for place, number in enumerate(ids) if number == tokenizer.mask_token_id]
         gaps = sum(len(parts) // 2 for parts in texts)
         if len(places) != gaps:
@@ -50,7 +52,7 @@ class GappedText:
                 f"the text has {gaps} gaps, and this tokenizer reads {len(places)} masks in it: {item!r:.80}. Set "
                 f"{tokenizer.special_tokens[-1]} off with spaces"
             )
-        return cls(tokenizer, texts, ids, batch["token_type_ids"][0].tolist(), places)
+        return cls(tokenizer, texts, ids, segments, words, places)
 
     @property
     def written(self) -> Text:
@@ -60,8 +62,11 @@ class GappedText:
     def widened(self, gap: int, count: int) -> "GappedText":
         """What the model reads with ``count`` masks in the place of one; ``places`` are then those masks alone."""
         place = self.places[gap]
-        ids, segments = ([*row[:place], *[row[place]] * count, *row[place + 1 :]] for row in (self.ids, self.segments))
-        return replace(self, ids=ids, segments=segments, places=list(range(place, place + count)))
+        ids, segments, words = (
+            [*row[:place], *[row[place]] * count, *row[place + 1 :]] for row in (self.ids, self.segments, self.words)
+        )
+        places = list(range(place, place + count))
+        return replace(self, ids=ids, segments=segments, words=words, places=places)
 
     def pieces(self, gap: int, word: str) -> list[int]:
         """The ids of a word that stands in this gap. ``##ing`` is a piece, if the vocabulary has it."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bertbook.tasks.asking import MaskedModel, Question
+from bertbook.tasks.gaps import GappedText
 from bertbook.text.masking import special_ids
 from bertbook.text.tokenizer import Text, Tokenizer
 
@@ -47,41 +48,56 @@ class Score:
         return f"Score({self.text!r}: total {self.total:.2f}, per token {self.per_token:.2f}{unknown})"
 
 
-def scored(model: MaskedModel, texts: Sequence[Text], by_word: bool) -> list[Score]:
-    """The scores of texts that the model has room for.
-
-    Args:
-        by_word: with each piece, hide the pieces to its right that are of the same word (Kauf and Ivanova 2023).
+def scored(model: MaskedModel, items: Sequence[GappedText], by_word: bool) -> list[Score]:
+    """The scores of texts without gaps that the model has room for.
 
     Raises:
         ValueError: a text without a token to score.
     """
     tokenizer = model.tokenizer
-    batch = tokenizer(list(texts), return_word_ids=True)
-    special = special_ids(tokenizer)
-    questions, answers, found = [], [], []
-    for row, text in enumerate(texts):
-        length = int(batch["attention_mask"][row].sum())
-        ids, segments, words = (
-            batch[name][row, :length].tolist() for name in ("input_ids", "token_type_ids", "word_ids")
-        )
-        places = [place for place, number in enumerate(ids) if number not in special]
-        if not places:
-            raise ValueError(f"there is nothing to score in {text!r:.80}: it holds no token but special ones")
-        found.append((tuple(tokenizer.ids_to_tokens([ids[place] for place in places])), _unknown(tokenizer, ids)))
-        for place in places:
-            masked = [
-                tokenizer.mask_token_id if at == place or (by_word and at > place and words[at] == words[place]) else i
-                for at, i in enumerate(ids)
-            ]
-            questions.append(Question(masked, segments, [place]))
-            answers.append([ids[place]])
-    values = iter(row[0] for row in model.log_probabilities(questions, answers))
+    places = [ordinary(tokenizer, item.ids) for item in items]
+    for item, found in zip(items, places, strict=True):
+        if not found:
+            raise ValueError(f"there is nothing to score in {item.written!r:.80}: it holds no token but special ones")
+    hidden = [
+        hidden_in_turn(tokenizer, item.ids, item.segments, item.words, found, by_word)
+        for item, found in zip(items, places, strict=True)
+    ]
+    answers = [[item.ids[place]] for item, found in zip(items, places, strict=True) for place in found]
+    values = iter(row[0] for row in model.log_probabilities([q for group in hidden for q in group], answers))
     return [
-        Score(text, tokens, tuple(next(values) for _ in tokens), unknown)
-        for text, (tokens, unknown) in zip(texts, found, strict=True)
+        Score(
+            text=item.written,
+            tokens=tuple(tokenizer.ids_to_tokens([item.ids[place] for place in found])),
+            log_probabilities=tuple(next(values) for _ in found),
+            unknown=item.ids.count(tokenizer.unk_token_id),
+        )
+        for item, found in zip(items, places, strict=True)
     ]
 
 
-def _unknown(tokenizer: Tokenizer, ids: list[int]) -> int:
-    return ids.count(tokenizer.unk_token_id)
+def ordinary(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int]:
+    """The places of tokens that are not special."""
+    special = special_ids(tokenizer)
+    return [place for place, number in enumerate(ids) if number not in special]
+
+
+def hidden_in_turn(
+    tokenizer: Tokenizer,
+    ids: Sequence[int],
+    segments: list[int],
+    words: Sequence[int],
+    places: Sequence[int],
+    by_word: bool,
+) -> list[Question]:
+    """A question for each of the places, with [MASK] there; ``by_word``, also where the same word goes on."""
+    questions = []
+    for place in places:
+        row = list(ids)
+        row[place] = tokenizer.mask_token_id
+        after = place + 1
+        while by_word and after < len(row) and words[after] == words[place]:
+            row[after] = tokenizer.mask_token_id
+            after += 1
+        questions.append(Question(row, segments, [place]))
+    return questions
