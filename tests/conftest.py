@@ -10,7 +10,14 @@ from jaxtyping import install_import_hook
 
 # The packages whose signatures carry shapes: in tests every call checks them. Must come before their first import;
 # tests/test_public_names.py holds the list complete.
-SHAPED_PACKAGES = ["bertbook.model", "bertbook.tasks", "bertbook.text.draws", "bertbook.text.masking"]
+SHAPED_PACKAGES = [
+    "bertbook.model",
+    "bertbook.tasks.asking",
+    "bertbook.tasks.candidates",
+    "bertbook.tasks.searching",
+    "bertbook.text.draws",
+    "bertbook.text.masking",
+]
 install_import_hook(SHAPED_PACKAGES, "beartype.beartype")
 
 from bertbook import Bert, Tokenizer, load_pretrained  # noqa: E402
