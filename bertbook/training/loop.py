@@ -95,7 +95,7 @@ class Trainer:
         self.model, self.optimizer = self.accelerator.prepare(model, make_optimizer(model, config))
         self.progress = Progress()
         self.leg = 0
-        self.place = (0, 0)  # epoch of the loader and number of the batch at hand
+        self.place: tuple[int, int] | None = None  # of the batch at hand: its epoch, and its number there
         self.interrupted = ""  # by which signal
         self.out = None if out is None else Path(out)
         self.checkpoints = None if self.out is None else Checkpoints(self.out / "checkpoints", config.keep)
@@ -271,14 +271,15 @@ class Trainer:
         if math.isfinite(record.loss) and (scaled or math.isfinite(record.grad_norm)):
             return
         self.optimizer.zero_grad()
-        epoch, number = self.place
-        examples = self.legs[self.leg].loader.examples_of(epoch, number)
+        batch = ""
+        if self.place is not None:
+            examples = self.legs[self.leg].loader.examples_of(*self.place)
+            batch = f" The batch: examples {', '.join(map(str, examples))} of epoch {self.place[0]}."
         saved = "" if self.out is None else f" The last good state is in {self.out / 'checkpoints'}."
         raise DivergedError(
             f"step {record.step} diverged: loss {record.loss:.3g}, gradient {record.grad_norm:.3g}, at learning rate "
-            f"{record.learning_rate:.3g}. The batch: examples {', '.join(map(str, examples))} of epoch {epoch}. "
-            f"In it, {diagnose(self.plain_model, parts)}. What helps most often: a lower learning_rate, a longer "
-            f"warmup, bf16 instead of fp16.{saved}"
+            f"{record.learning_rate:.3g}.{batch} In it, {diagnose(self.plain_model, parts)}. What helps most often: a "
+            f"lower learning_rate, a longer warmup, bf16 instead of fp16.{saved}"
         )
 
     def _evaluated(self, evaluate: Evaluate) -> Mapping[str, float]:
