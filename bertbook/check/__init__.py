@@ -41,9 +41,22 @@ if TYPE_CHECKING:
     from bertbook.check.tokens import tokens_2 as tokens_2
     from bertbook.check.tokens import tokens_3 as tokens_3
     from bertbook.check.tokens import tokens_4 as tokens_4
+    from bertbook.check.why_bert import why_bert_1 as why_bert_1
+    from bertbook.check.why_bert import why_bert_2 as why_bert_2
+    from bertbook.check.why_bert import why_bert_3 as why_bert_3
 
 # chapter (the module of its exercises) -> how many it has, counted from 1
-_EXERCISES = {"tokens": 4, "embeddings": 4, "attention": 4, "encoder": 3, "decoder": 4, "mlm": 4, "nsp": 3, "fast": 5}
+_EXERCISES = {
+    "why_bert": 3,
+    "tokens": 4,
+    "embeddings": 4,
+    "attention": 4,
+    "encoder": 3,
+    "decoder": 4,
+    "mlm": 4,
+    "nsp": 3,
+    "fast": 5,
+}
 _CHAPTER_OF = {
     f"{chapter}_{number}": chapter for chapter, count in _EXERCISES.items() for number in range(1, count + 1)
 }

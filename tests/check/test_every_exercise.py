@@ -88,7 +88,7 @@ class TestTheSolution:
     def test_runs_where_the_reader_pastes_it(self, exercise: str, run: Check, solution: Callable[..., Any]) -> None:
         """With what the chapter has imported by then, after the solutions of its earlier exercises."""
         path = Path(inspect.getfile(solution))
-        chapter = (path.parents[1] / path.name).with_suffix(".md").read_text(encoding="utf-8")
+        chapter = (path.parents[1] / path.name.replace("_", "-")).with_suffix(".md").read_text(encoding="utf-8")
         notebook: dict[str, Any] = {}
         exec("\n".join(re.findall(r"^import .*", chapter, flags=re.MULTILINE)), notebook)
         for name, function in vars(sys.modules[solution.__module__]).items():
