@@ -49,7 +49,7 @@ class GappedText:
         gaps = sum(len(parts) // 2 for parts in texts)
         if len(places) != gaps:
             raise ValueError(
-                f"the text has {gaps} gaps, and this tokenizer reads {len(places)} masks in it: {item!r:.80}. Set "
+                f"gaps in the text: {gaps}; masks that this tokenizer reads in it: {len(places)}: {item!r:.80}. Set "
                 f"{tokenizer.special_tokens[-1]} off with spaces"
             )
         return cls(tokenizer, texts, ids, segments, words, places)

@@ -55,7 +55,7 @@ def trained(seed: int = 0, most: int = 600) -> BertForMaskedLM:
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
     generator = torch.Generator().manual_seed(seed)
     for step in range(most):
-        if step % 50 == 0 and max(_loss(model, batch, hidden).item() for hidden in exams) < 0.05:
+        if step % 25 == 0 and max(_loss(model, batch, hidden).item() for hidden in exams) < 0.05:
             return model.eval()
         _loss(model, batch, may & (torch.rand(ids.shape, generator=generator) < 0.3)).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

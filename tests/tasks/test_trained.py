@@ -38,7 +38,7 @@ def test_entire_words_of_one_piece_or_two(fill: FillMask, animal: str, food: str
 @pytest.mark.parametrize(("animal", "food"), DIET.items())
 def test_own_candidates(fill: FillMask, animal: str, food: str) -> None:
     found = fill(f"The {animal} eats [MASK].", candidates=list(DIET.values()))
-    assert [candidate.token for candidate in found][0] == food
+    assert found[0].token == food
     assert {candidate.token for candidate in found} == set(DIET.values())
 
 
