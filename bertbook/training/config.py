@@ -41,7 +41,7 @@ class TrainConfig:
         precision: ``"float32"``, or ``"bf16"`` or ``"fp16"`` for the matrix products (autocast); weights and optimiser
             stay in float32.
         compile: ``torch.compile`` for the encoder's layers.
-        gradient_checkpointing: see :class:`~bertbook.Bert`.
+        gradient_checkpointing: less memory for more time; see :class:`~bertbook.Bert`.
         device: None for the best there is, or ``"cpu"``.
         seed: of weights, order, masking and dropout.
         log_every: steps between two lines of the log.

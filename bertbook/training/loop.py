@@ -15,6 +15,7 @@ from accelerate.utils import send_to_device
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from bertbook.model.hooks import encoder_of
 from bertbook.speed.compiling import compile_layers
 from bertbook.text.loader import BatchLoader
 from bertbook.training.budget import Progress, learning_rate
@@ -73,6 +74,7 @@ class Trainer:
 
     Raises:
         ValueError: a precision that the device does not have.
+        TypeError: ``compile`` or ``gradient_checkpointing``, and no :class:`~bertbook.Bert` in the model.
     """
 
     def __init__(
@@ -91,6 +93,8 @@ class Trainer:
         self.accelerator = make_accelerator(config)
         if config.compile:
             compile_layers(model)
+        if config.gradient_checkpointing:
+            encoder_of(model).gradient_checkpointing = True
         self.plain_model = model
         self.model, self.optimizer = self.accelerator.prepare(model, make_optimizer(model, config))
         self.progress = Progress()
