@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -90,11 +91,20 @@ def run_pretraining(what: str, settings: Sequence[str]) -> int:
             values = {"corpus": what, "out": f"pretrained/{name.replace('/', '-').replace(':', '-')}", "minutes": 10}
         config = make_config(override(values, settings))
     except (ValueError, OSError) as error:
-        print(f"bertbook: {error}", file=sys.stderr)
+        _complain(error)
         return 2
     try:
         result = pretrain(config, say=lambda line: print(line, flush=True))
     except (ValueError, OSError, RuntimeError, DivergedError) as error:
-        print(f"bertbook: {error}", file=sys.stderr)
+        _complain(error)
         return 1
     return {"": 0, "SIGINT": 130}.get(result.interrupted, 143)
+
+
+def _complain(error: Exception) -> None:
+    """Print it once, where several processes of a launcher refuse the same."""
+    process = os.environ.get("LOCAL_RANK", "0")
+    if process == "0":
+        print(f"bertbook: {error}", file=sys.stderr)
+    elif not isinstance(error, ValueError):  # of this process alone, or of another one's end
+        print(f"bertbook, process {process}: {error}", file=sys.stderr)

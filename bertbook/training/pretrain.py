@@ -135,10 +135,8 @@ def _pretrain(config: PretrainConfig, show: bool, say: Callable[[str], None]) ->
 
 
 def _claim(out: Path, config: PretrainConfig, accelerator: Accelerator) -> None:
-    """Make the folder of a new run, or see that the run in it is this one."""
-    if not accelerator.is_main_process:
-        accelerator.wait_for_everyone()
-        return
+    """Make the folder of a new run, or see that the run in it is this one. All processes refuse alike."""
+    changed: list[str] = []
     if (out / CONFIG).is_file():
         changed = differences(make_config(read_settings(out / CONFIG)), config)
         if changed and any(out.glob("checkpoints/step-*")):
@@ -146,13 +144,15 @@ def _claim(out: Path, config: PretrainConfig, accelerator: Accelerator) -> None:
                 f"{out} holds a run with other settings: {'; '.join(changed)}. Go on with those it began with, or "
                 "choose another folder with out=…"
             )
+    elif out.exists() and (not out.is_dir() or any(not left_aside(path) for path in out.iterdir())):
+        raise ValueError(f"{out} exists, and is no run's folder: choose another with out=…")
+    accelerator.wait_for_everyone()  # all have looked
+    if accelerator.is_main_process:
         if changed:  # it never came to a checkpoint: nothing of it is worth anything
             shutil.rmtree(out / TOKENIZER, ignore_errors=True)
             (out / LOG).unlink(missing_ok=True)
-    elif out.exists() and (not out.is_dir() or any(not left_aside(path) for path in out.iterdir())):
-        raise ValueError(f"{out} exists, and is no run's folder: choose another with out=…")
-    out.mkdir(parents=True, exist_ok=True)
-    write_config(config, out / CONFIG)
+        out.mkdir(parents=True, exist_ok=True)
+        write_config(config, out / CONFIG)
     accelerator.wait_for_everyone()
 
 
@@ -192,7 +192,6 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer, objective: str) ->
         assert isinstance(model, kind)
     else:
         model = kind(config.model_config(len(tokenizer), tokenizer.pad_token_id))
-    model.bert.gradient_checkpointing = config.gradient_checkpointing
     return model
 
 
