@@ -81,7 +81,7 @@ def run_pretraining(what: str, settings: Sequence[str]) -> int:
     """Pretrain from a file of settings, or on text with the defaults."""
     from bertbook.training.config_files import make_config, override, read_settings  # they wait for torch
     from bertbook.training.diagnosis import DivergedError
-    from bertbook.training.pretrain import pretrain
+    from bertbook.training.pretraining import pretrain
 
     try:
         if Path(what).suffix.lower() in (".yaml", ".yml"):

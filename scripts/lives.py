@@ -124,7 +124,7 @@ class Nursery:
 
 
 def _serve() -> None:
-    import bertbook.training.pretrain as module  # and with it all that a run needs
+    import bertbook.training.pretraining as module  # and with it all that a run needs
 
     module.fast_float32 = _leave_float32  # type: ignore[attr-defined]
     alive = set()

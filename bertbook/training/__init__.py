@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from bertbook.training.loop import StepRecord as StepRecord
     from bertbook.training.loop import Trainer as Trainer
     from bertbook.training.objectives import Objective as Objective
-    from bertbook.training.pretrain import PretrainResult as PretrainResult
-    from bertbook.training.pretrain import pretrain as pretrain
+    from bertbook.training.pretraining import PretrainResult as PretrainResult
+    from bertbook.training.pretraining import pretrain as pretrain
 
 # public name -> the module it lives in
 _PUBLIC = {
@@ -23,11 +23,11 @@ _PUBLIC = {
     "Objective": "bertbook.training.objectives",
     "Phase": "bertbook.training.config",
     "PretrainConfig": "bertbook.training.config",
-    "PretrainResult": "bertbook.training.pretrain",
+    "PretrainResult": "bertbook.training.pretraining",
     "StepRecord": "bertbook.training.loop",
     "TrainConfig": "bertbook.training.config",
     "Trainer": "bertbook.training.loop",
-    "pretrain": "bertbook.training.pretrain",
+    "pretrain": "bertbook.training.pretraining",
     "read_journal": "bertbook.training.journal",
 }
 
