@@ -22,6 +22,7 @@ from pathlib import Path
 
 from lives import Life, Nursery
 from small_run import SETTINGS, curve, differences, write_config
+from together import TOLERANCE, compare_processes
 
 #: Moments that chance would rarely meet: the function and the call of it at which the process is killed.
 FIRST_MOMENTS = {
@@ -130,12 +131,27 @@ def report_kills(folder: Path, kills: int, seed: int, workers: int) -> list[str]
     return differences(undisturbed, killed)
 
 
+def report_processes() -> bool:
+    """Print whether each way of sharing a run ends as one process does. True: one does not."""
+    failed = False
+    with tempfile.TemporaryDirectory() as folder, Nursery() as nursery:
+        for name, wrong in compare_processes(nursery, Path(folder)):
+            print(
+                f"{name}: " + ("\n  ".join(["differs", *wrong]) if wrong else f"equal to {TOLERANCE:.0e}"), flush=True
+            )
+            failed = failed or bool(wrong)
+    return failed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=20, help="at random moments; the chosen ones come on top")
     parser.add_argument("--workers", type=int, default=0, help="processes that prepare the batches")
+    parser.add_argument("--processes", action="store_true", help="instead, compare two processes with one")
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
     options = parser.parse_args()
+    if options.processes:
+        return report_processes()
     with tempfile.TemporaryDirectory() as folder:
         wrong = report_kills(Path(folder), options.kills, options.seed, options.workers)
         entries = curve(Path(folder) / "killed")
