@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bertbook import check as check
     from bertbook import tasks as tasks
+    from bertbook import training as training
     from bertbook import viz as viz
     from bertbook.config import BertConfig as BertConfig
     from bertbook.data.corpus_loading import load_corpus as load_corpus
@@ -54,7 +55,7 @@ _PUBLIC = {
     "record_embeddings": "bertbook.model.capture",
     "save_pretrained": "bertbook.pretrained",
 }
-_SUBPACKAGES = ("check", "tasks", "viz")
+_SUBPACKAGES = ("check", "tasks", "training", "viz")
 
 __all__ = [*_PUBLIC, *_SUBPACKAGES]
 

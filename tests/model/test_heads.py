@@ -74,6 +74,26 @@ def labels_of(model: BertWithHead, nothing: bool = False) -> dict[str, Tensor]:
 # --- losses -----------------------------------------------------------------------------------------------------
 
 
+def test_the_losses_of_pretraining_by_name() -> None:
+    """Their sum is the loss; each is there with its labels alone."""
+    model = made(BertForPreTraining)
+    assert isinstance(model, BertForPreTraining)
+    words = {"labels": TOKENS}
+    pairs = {"next_sentence_label": torch.tensor([0, 1])}
+    both = model(IDS, attention_mask=MASK, **words, **pairs)
+    assert list(both.losses) == ["mlm", "nsp"]
+    assert both.loss is not None
+    torch.testing.assert_close(both.loss, both.losses["mlm"] + both.losses["nsp"])
+    for name, given in (("mlm", words), ("nsp", pairs)):
+        one = model(IDS, attention_mask=MASK, **given)
+        assert list(one.losses) == [name]
+        assert one.loss is not None
+        torch.testing.assert_close(one.loss, both.losses[name])
+        torch.testing.assert_close(one.losses[name], both.losses[name])
+    neither = model(IDS, attention_mask=MASK)
+    assert (neither.loss, neither.losses) == (None, {})
+
+
 def test_masked_tokens() -> None:
     model = made(BertForMaskedLM)
     every = model(IDS, attention_mask=MASK)

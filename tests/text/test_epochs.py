@@ -108,6 +108,53 @@ def test_what_does_not_divide_is_split() -> None:
     assert sorted(map(len, plan)) == [1, 1, 1, 2, 2, 3]
 
 
+class TestDropLast:
+    @given(st.integers(1, 80), st.integers(1, 6), st.integers(1, 4), st.one_of(st.none(), st.integers(1, 30)))
+    def test_whole_steps_alone(self, count: int, batch_size: int, world_size: int, window: int | None) -> None:
+        def plan(epoch: int) -> list[list[int]]:
+            sizes = {"batch_size": batch_size, "world_size": world_size, "window": window}
+            return as_lists(plan_epoch(range(1, count + 1), **sizes, epoch=epoch, drop_last=True))
+
+        step = batch_size * world_size
+        if count < step:
+            with pytest.raises(ValueError, match=f"{count} examples make no step of {step} "):
+                plan(0)
+            return
+        batches = plan(0)
+        assert [len(batch) for batch in batches] == [batch_size] * (count // step * world_size)
+        seen = [index for batch in batches for index in batch]
+        assert len(set(seen)) == len(seen) == count // step * step
+
+    @pytest.mark.parametrize("window", [None, 20])
+    def test_the_same_steps_for_any_number_of_processes(self, window: int | None) -> None:
+        """Step by step the same examples in the same order: rank 0 has the first of them, and so on."""
+        lengths = np.random.default_rng(0).integers(1, 40, 103)
+
+        def steps(world_size: int) -> list[list[int]]:
+            batches = plan_epoch(
+                lengths, batch_size=8 // world_size, world_size=world_size, window=window, drop_last=True, epoch=3
+            )
+            return [
+                [index for batch in batches[start : start + world_size] for index in batch.tolist()]
+                for start in range(0, len(batches), world_size)
+            ]
+
+        assert len(steps(1)) == 12
+        assert steps(1) == steps(2) == steps(4) == steps(8)
+
+    def test_what_is_over_is_another_in_each_epoch(self) -> None:
+        left = [
+            frozenset(range(10)) - {index for batch in batches for index in batch}
+            for batches in (as_lists(plan_epoch([1] * 10, batch_size=4, epoch=e, drop_last=True)) for e in range(40))
+        ]
+        assert {len(missing) for missing in left} == {2}
+        assert frozenset.union(*left) == set(range(10))
+
+    def test_not_with_a_budget_of_tokens(self) -> None:
+        with pytest.raises(ValueError, match="drop_last goes with batch_size: batches of max_tokens have no size"):
+            plan_epoch([1] * 10, max_tokens=4, drop_last=True)
+
+
 @pytest.mark.parametrize(
     ("lengths", "arguments", "message"),
     [

@@ -160,6 +160,67 @@ def test_length() -> None:
         assert len(source) == len(list(source))
 
 
+def test_a_look_ahead_takes_nothing() -> None:
+    whole = epochs(loader(), 2)
+    source = loader()
+    for number in range(len(whole)):
+        assert source.peek() == source.peek() == whole[number]
+        assert next(iter(source)) == whole[number]
+    shares = [loader(rank=rank, world_size=2) for rank in range(2)]
+    assert shares[0].peek() == next(iter(shares[0]))
+    assert shares[1].peek() == next(iter(shares[1]))
+
+
+def test_which_examples_are_in_a_batch() -> None:
+    """Of any epoch, wherever the loader stands."""
+    source = loader(rank=1, world_size=2)
+    told = [source.examples_of(epoch, step) for epoch in range(3) for step in range(len(source))]
+    assert (source.epoch, source.step) == (0, 0)
+    assert told == [batch["indices"] for batch in epochs(source, 3)]
+
+
+class TestDropLast:
+    """Steps of the same examples, however many processes share them."""
+
+    @staticmethod
+    def share(rank: int, world_size: int, **arguments: Any) -> BatchLoader:
+        sizes = {"batch_size": 8 // world_size, "drop_last": True, "rank": rank, "world_size": world_size}
+        return loader(**{**sizes, **arguments})
+
+    def steps(self, world_size: int, state: dict[str, Any] | None = None) -> list[list[int]]:
+        """Two epochs, step by step, of all processes."""
+        shares = []
+        for rank in range(world_size):
+            source = self.share(rank, world_size)
+            if state is not None:
+                source.load_state_dict(state)
+            shares.append(epochs(source, 2))
+        return [[index for batch in step for index in batch["indices"]] for step in zip(*shares, strict=True)]
+
+    def test_the_same_steps(self) -> None:
+        alone = self.steps(1)
+        assert [len(step) for step in alone] == [8] * 12  # 53 examples make 6 steps an epoch
+        assert self.steps(2) == self.steps(4) == alone
+
+    @pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1), (2, 4), (4, 1)])
+    def test_goes_on_with_another_number_of_processes(self, before: int, after: int) -> None:
+        alone = self.steps(1)
+        source = self.share(0, before)
+        for _ in zip(range(4), source, strict=False):
+            pass
+        state = pickle.loads(pickle.dumps(source.state_dict()))
+        assert self.steps(after, state) == alone[4:]
+
+    def test_but_not_with_steps_of_another_size(self) -> None:
+        state = self.share(0, 2).state_dict()
+        with pytest.raises(ValueError, match=r"saved with batch_size 8 \(here 16\): batches would differ"):
+            self.share(0, 2, batch_size=8).load_state_dict(state)
+
+    def test_too_few_for_a_step(self) -> None:
+        with pytest.raises(ValueError, match=r"53 examples make no step of 64 \(32 for each of 2 processes\)"):
+            self.share(0, 2, batch_size=32)
+
+
 def test_padded_by_default() -> None:
     (batch,) = BatchLoader(EXAMPLES[:3], batch_size=3)
     assert batch["attention_mask"].sum(1).sort().values.tolist() == sorted(LENGTHS[:3].tolist())
