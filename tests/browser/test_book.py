@@ -9,16 +9,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from repository import Repository
 
-from tests.built_book import ROOT, built_book, chapters
+from tests.built_book import ROOT, chapters
 
 CHAPTERS = chapters()
 PAGES = [*CHAPTERS, "book/bibliography", "search", "genindex"]
 _RENDERED = "() => !window.MathJax || (MathJax.startup && MathJax.startup.promise.then(() => true))"
-
-
-@pytest.fixture(scope="session")
-def book() -> Path:
-    return built_book()
 
 
 @pytest.fixture(params=["http", "file"])
