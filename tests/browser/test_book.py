@@ -66,19 +66,18 @@ class Seen:
     problems: list[str]
 
 
+@pytest.fixture(scope="class", params=WAYS, ids="-".join)
+def seen(request: pytest.FixtureRequest, browser: Any, book: Path, serve: Callable[[Path], str]) -> Iterator[Seen]:
+    name, scheme, theme = request.param
+    site, problems = address(scheme, book, serve), list[str]()
+    with watching(browser, problems) as open_page:
+        page = open_page(width=1280, dark=theme == "dark")
+        visit(page, site, name)
+        yield Seen(page, site, name, theme, problems)
+
+
 class TestPage:
     """Opening a page is most of the work: each is opened once in each way, and these tests only look at it."""
-
-    @pytest.fixture(scope="class", params=WAYS, ids="-".join)
-    def seen(
-        self, request: pytest.FixtureRequest, browser: Any, book: Path, serve: Callable[[Path], str]
-    ) -> Iterator[Seen]:
-        name, scheme, theme = request.param
-        site, problems = address(scheme, book, serve), list[str]()
-        with watching(browser, problems) as open_page:
-            page = open_page(width=1280, dark=theme == "dark")
-            visit(page, site, name)
-            yield Seen(page, site, name, theme, problems)
 
     @pytest.fixture(autouse=True)
     def clean(self, seen: Seen) -> Iterator[None]:
