@@ -11,8 +11,8 @@ THREADS = max(1, min(4, CORES // WORKERS))
 if WORKERS > 1:
     # For the processes that tests start, too: kernels, loaders, builds. Threads that wait must not spin, for there is
     # always somebody else to run. Both are read once, when torch is imported.
-    os.environ.setdefault("OMP_NUM_THREADS", str(THREADS))
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ["OMP_NUM_THREADS"] = str(THREADS)
+    os.environ["OMP_WAIT_POLICY"] = "passive"
 
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
