@@ -3,11 +3,11 @@
 import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import fresh
 import yaml
+from filelock import FileLock
 
 from bertbook import viz
 from bertbook.viz.embed import BookWidget
@@ -29,18 +29,20 @@ def is_fresh(root: Path) -> bool:
     return pages and mark.is_file() and mark.read_text(encoding="utf-8").strip() == fresh.sources(root)
 
 
-@cache
 def built_book() -> Path:
-    """``_build/html``, built now if it is missing or older than its sources."""
-    if not is_fresh(ROOT):
-        build = re.search(r"jupyter-book (.+)$", readme_command("jupyter-book"))
-        assert build
-        program = Path(sys.executable).with_name("jupyter-book")
-        done = subprocess.run(
-            [program, *build[1].split()], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        assert done.returncode == 0, f"the book does not build:\n{done.stdout[-6000:]}"
-        assert is_fresh(ROOT), "the book built, but the sources changed meanwhile"
+    """``_build/html``, built now if it is missing or older than its sources. Of processes that need it at the same
+    time, one builds it, and the others wait."""
+    (ROOT / "_build").mkdir(exist_ok=True)
+    with FileLock(ROOT / "_build" / "tests.lock"):
+        if not is_fresh(ROOT):
+            build = re.search(r"jupyter-book (.+)$", readme_command("jupyter-book"))
+            assert build
+            program = Path(sys.executable).with_name("jupyter-book")
+            done = subprocess.run(
+                [program, *build[1].split()], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+            assert done.returncode == 0, f"the book does not build:\n{done.stdout[-6000:]}"
+            assert is_fresh(ROOT), "the book built, but the sources changed meanwhile"
     return ROOT / "_build" / "html"
 
 

@@ -53,7 +53,7 @@ BESIDE: dict[str, set[str]] = {"viz": {"records"}, "check": {"records"}}
 def modules() -> dict[str, Path]:
     """Every module of the package but its front door, whose imports are for type checkers."""
     found = {}
-    for path in ROOT.rglob("*.py"):
+    for path in sorted(ROOT.rglob("*.py")):  # every process that tests must find the same tests
         parts = path.relative_to(ROOT.parent).with_suffix("").parts
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     del found["bertbook"]

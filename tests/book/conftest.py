@@ -1,4 +1,4 @@
-"""The built book, and a small one to break."""
+"""A small book to break."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.built_book import ROOT, built_book
+from tests.built_book import ROOT
 
 HEADER = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n\n"
 BIBLIOGRAPHY = """\
@@ -16,12 +16,6 @@ BIBLIOGRAPHY = """\
   author = {Lovelace, Ada}, title = {Notes}, journal = {Memoirs}, year = {1843}, doi = {10.1/abc}
 }
 """
-
-
-@pytest.fixture(scope="session")
-def book() -> Path:
-    """The folder of the built pages."""
-    return built_book()
 
 
 @pytest.fixture

@@ -30,6 +30,12 @@ def parsed(file: Path) -> BeautifulSoup:
     return BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
 
 
+@cache
+def anchors(file: Path) -> set[str]:
+    """What a link's fragment may name."""
+    return {str(tag.get("id") or tag.get("name")) for tag in parsed(file).select("[id], [name]")}
+
+
 def is_foreign(address: str) -> bool:
     return bool(urlsplit(address).netloc)
 
@@ -86,8 +92,7 @@ def test_every_local_address_leads_somewhere(book: Path, name: str) -> None:
         target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
         assert target.is_file(), address
         if parts.fragment and target.suffix == ".html":
-            names = parsed(target).select("[id], [name]")
-            assert unquote(parts.fragment) in {tag.get("id") or tag.get("name") for tag in names}, address
+            assert unquote(parts.fragment) in anchors(target), address
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -13,11 +13,11 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
 from bertbook.viz.embed import BookWidget
+from tests.browser.watch import fail_if, watching
 from tests.browser.widgets import write_page
 
 HERE = Path(__file__).parent
@@ -66,65 +66,14 @@ def problems() -> Iterator[list[str]]:
     """What went wrong in any page of this test. A test that provokes a problem reads it here and clears the list."""
     found: list[str] = []
     yield found
-    if found:
-        pytest.fail("the page was not clean:\n  " + "\n  ".join(found), pytrace=False)
-
-
-def is_local(url: str) -> bool:
-    """Whether a request to ``url`` stays on this machine."""
-    parts = urlsplit(url)
-    return parts.scheme in ("file", "data", "blob", "about") or parts.hostname in ("127.0.0.1", "localhost")
+    fail_if(found)
 
 
 @pytest.fixture
 def open_page(browser: Any, problems: list[str]) -> Iterator[Callable[..., Any]]:
-    """``open_page(width=1100, height=900, dark=False, reduced_motion=False, touch=False, javascript=True)``: a new
-    watched Page, each in a context of its own."""
-    contexts = []
-
-    def open_page(
-        width: int = 1100,
-        height: int = 900,
-        *,
-        dark: bool = False,
-        reduced_motion: bool = False,
-        touch: bool = False,
-        javascript: bool = True,
-    ) -> Any:
-        context = browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce" if reduced_motion else "no-preference",
-            has_touch=touch,
-            java_script_enabled=javascript,
-        )
-        contexts.append(context)
-        context.set_default_timeout(10_000)
-
-        def guard(route: Any) -> None:
-            if is_local(route.request.url):
-                route.continue_()
-            else:
-                problems.append(f"request to another host: {route.request.url}")
-                route.abort()
-
-        def failed(request: Any) -> None:
-            # A download or a superseded navigation ends as "aborted"; that is no fault of the page.
-            if is_local(request.url) and not (request.is_navigation_request() and "ABORTED" in (request.failure or "")):
-                problems.append(f"request failed: {request.url} ({request.failure})")
-
-        context.route("**/*", guard)
-        context.on("requestfailed", failed)
-        context.on("response", lambda r: r.status >= 400 and problems.append(f"HTTP {r.status}: {r.url}"))
-        context.on("weberror", lambda e: problems.append(f"uncaught: {e.error}"))
-        context.on("console", lambda m: m.type == "error" and problems.append(f"console error: {m.text}"))
-        page = context.new_page()
-        page.on("websocket", lambda s: is_local(s.url) or problems.append(f"websocket to another host: {s.url}"))
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
+    """What opens pages for one test: see ``watching``."""
+    with watching(browser, problems) as open_page:
+        yield open_page
 
 
 @pytest.fixture

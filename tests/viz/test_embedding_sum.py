@@ -15,7 +15,6 @@ from bertbook.records import EmbeddingRecord
 from bertbook.viz import EmbeddingSum
 from bertbook.viz.embed import bundle_css, bundle_js
 from bertbook.viz.embedding_sum import quantise
-from tests.viz.kernel import VIEW, run
 
 Make = Callable[..., EmbeddingRecord]
 
@@ -136,38 +135,3 @@ def test_ids_are_stable_and_told_apart(embedding_record: Make) -> None:
     assert EmbeddingSum(embedding_record(list("abc"))).id != EmbeddingSum(embedding_record(list("abd"))).id
     assert EmbeddingSum(embedding_record(), caption="One sum").id == "sum-one-sum"
     assert EmbeddingSum(embedding_record(), caption="One sum", id="mine").id == "mine"
-
-
-SHOW = """
-import numpy as np
-from bertbook.records import EmbeddingRecord
-from bertbook.viz import EmbeddingSum
-rows = np.eye(4, dtype=np.float32)
-shown = EmbeddingSum(EmbeddingRecord(("a", "b"), [0, 1], rows[:2], rows[:2], rows, rows.sum(0), 0 * rows[0], 1e-12))
-shown
-"""
-# set_state is what a message from the front-end calls.
-STEER = """
-shown.widget.set_state({"focus": 1, "segment": False})
-shown.position = False
-print(shown.focus, shown.token, shown.segment, shown.position, shown.output.round(2).tolist())
-"""
-
-
-def test_in_a_static_page_it_is_html_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BERTBOOK_STATIC", "1")
-    ((output,), _), widgets = run(SHOW, "import sys; assert {'anywidget', 'torch'}.isdisjoint(sys.modules)")
-    assert set(output["data"]) == {"text/html", "text/plain"}
-    assert "mountAll()" in output["data"]["text/html"]
-    assert not widgets
-
-
-def test_in_a_kernel_it_is_live_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BERTBOOK_STATIC", raising=False)
-    ((shown,), (printed,)), widgets = run(SHOW, STEER)
-    assert set(shown["data"]) == {VIEW, "text/html", "text/plain"}
-    assert printed["text"] == "1 True False False [-0.58, 1.73, -0.58, -0.58]\n"
-    state = widgets[shown["data"][VIEW]["model_id"]]
-    assert (state["focus"], state["position"]) == (1, False)  # has reached the front-end
-    assert "export default { render }" in state["_esm"]
-    assert ".bb-es" in state["_css"]

@@ -11,7 +11,6 @@ import pytest
 from bertbook.records import TokenRecord
 from bertbook.viz import MaskingLab
 from bertbook.viz.embed import bundle_css, bundle_js
-from tests.viz.kernel import VIEW, run
 
 CAT = TokenRecord(
     ("[CLS]", "the", "straw", "##berries", "[SEP]"),
@@ -148,36 +147,3 @@ def test_payload_is_small(tmp_path: Path) -> None:
     text = lab.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert lab.html() in text
     assert len(gzip.compress(text.encode())) < 16_000
-
-
-SHOW = """
-from bertbook.records import TokenRecord
-from bertbook.viz import MaskingLab
-record = TokenRecord(["[CLS]", "a", "b"], [True, False, False], [-1, 0, 1], ["c"])
-lab = MaskingLab(record)
-lab
-"""
-# set_state is what a message from the front-end calls.
-STEER = """
-lab.widget.set_state({"rolls": 5, "rate": 0.25})
-lab.seed = 3
-print(lab.rolls, lab.rate, lab)
-"""
-
-
-def test_in_a_static_page_it_is_html_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BERTBOOK_STATIC", "1")
-    ((output,), _), widgets = run(SHOW, "import sys; assert {'anywidget', 'torch'}.isdisjoint(sys.modules)")
-    assert set(output["data"]) == {"text/html", "text/plain"}
-    assert "mountAll()" in output["data"]["text/html"]
-    assert not widgets
-
-
-def test_in_a_kernel_it_is_live_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BERTBOOK_STATIC", raising=False)
-    ((shown,), (printed,)), widgets = run(SHOW, STEER)
-    assert set(shown["data"]) == {VIEW, "text/html", "text/plain"}
-    assert printed["text"] == "5 0.25 MaskingLab(1 text, text=0, rolls=5)\n"
-    state = widgets[shown["data"][VIEW]["model_id"]]
-    assert state["seed"] == 3  # has reached the front-end
-    assert ".bb-ml" in state["_css"]

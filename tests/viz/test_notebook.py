@@ -1,4 +1,4 @@
-"""How the explorer shows itself: in the book, in a live kernel, and where anywidget is missing."""
+"""How the explorer shows itself: after the reader has used it, where anywidget is missing, and when it is large."""
 
 import sys
 from collections.abc import Callable
@@ -7,44 +7,7 @@ import pytest
 
 from bertbook.records import AttentionRecord
 from bertbook.viz import AttentionExplorer, embed
-from tests.viz.kernel import VIEW, run
-
-SHOW = """
-import numpy as np
-from bertbook.records import AttentionRecord
-from bertbook.viz import AttentionExplorer
-explorer = AttentionExplorer(AttentionRecord(["a", "b"], [0, 0], np.full((2, 2, 2, 2), 0.5)), layer=1)
-explorer
-"""
-# set_state is what a message from the front-end calls.
-STEER = """
-explorer.widget.set_state({"head": 1, "focus": 0})
-explorer.layer = 0
-print(explorer.layer, explorer.head, explorer.focus, explorer.view)
-"""
-
-
-def test_in_a_static_page_it_is_html_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BERTBOOK_STATIC", "1")
-    ((output,), _), widgets = run(
-        SHOW, "import sys; assert 'anywidget' not in sys.modules and 'torch' not in sys.modules"
-    )
-    assert set(output["data"]) == {"text/html", "text/plain"}
-    assert "mountAll()" in output["data"]["text/html"]
-    assert not widgets
-
-
-def test_in_a_kernel_it_is_live_with_html_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BERTBOOK_STATIC", raising=False)
-    ((shown,), (printed,)), widgets = run(SHOW, STEER)
-    assert set(shown["data"]) == {VIEW, "text/html", "text/plain"}
-    assert "mountAll()" in shown["data"]["text/html"]
-    assert shown["data"]["text/plain"].startswith("AttentionExplorer(")
-    assert printed["text"] == "0 1 0 matrix\n"
-    state = widgets[shown["data"][VIEW]["model_id"]]
-    assert (state["layer"], state["_model_module"]) == (0, "anywidget")  # what Python set has reached the front-end
-    assert "export default { render }" in state["_esm"]
-    assert ".bb-ae" in state["_css"]
+from tests.viz.kernel import VIEW
 
 
 def test_what_the_reader_did_is_in_the_html(random_record: Callable[..., AttentionRecord]) -> None:

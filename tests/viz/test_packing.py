@@ -14,7 +14,6 @@ import torch
 from bertbook.viz import PackingExplorer
 from bertbook.viz.embed import bundle_css, bundle_js
 from bertbook.viz.layouts import layout_costs
-from tests.viz.kernel import VIEW, run
 
 LENGTHS = [5, 2, 9, 2]
 TOKENS = [["[CLS]", "a", "b", "c", "[SEP]"], ["[CLS]", "[SEP]"]]
@@ -173,36 +172,3 @@ def test_payload_is_small(tmp_path: Path) -> None:
     lengths = np.random.default_rng(0).integers(1, 513, 256)
     text = PackingExplorer(lengths).save_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert len(gzip.compress(text.encode())) < 20_000
-
-
-SHOW = """
-from bertbook.viz import PackingExplorer
-shown = PackingExplorer([5, 2, 9, 2], hidden_size=8)
-shown
-"""
-# set_state is what a message from the front-end calls.
-STEER = """
-shown.widget.set_state({"lengths": [4, 1], "groups": 2, "focus": 1, "seed": 3})
-print(shown.lengths, shown.groups, shown.focus, shown.seed, shown.costs["packed"].tokens)
-shown.lengths = [6]
-print(shown.lengths, shown.groups, shown.focus, shown.seed)
-"""
-
-
-def test_in_a_static_page_it_is_html_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BERTBOOK_STATIC", "1")
-    ((output,), _), widgets = run(SHOW, "import sys; assert {'anywidget', 'torch'}.isdisjoint(sys.modules)")
-    assert set(output["data"]) == {"text/html", "text/plain"}
-    assert "mountAll()" in output["data"]["text/html"]
-    assert not widgets
-
-
-def test_in_a_kernel_it_is_live_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BERTBOOK_STATIC", raising=False)
-    ((shown,), (printed,)), widgets = run(SHOW, STEER)
-    assert set(shown["data"]) == {VIEW, "text/html", "text/plain"}
-    assert printed["text"] == "[4 1] 2 1 3 5\n[6] 1 None None\n"
-    state = widgets[shown["data"][VIEW]["model_id"]]
-    assert (state["lengths"], state["groups"], state["seed"]) == ([6], 1, None)  # has reached the front-end
-    assert "export default { render }" in state["_esm"]
-    assert ".bb-pe" in state["_css"]

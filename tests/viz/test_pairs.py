@@ -11,7 +11,6 @@ import pytest
 from bertbook.text.documents import Document
 from bertbook.viz import PairBuilder
 from bertbook.viz.embed import bundle_css, bundle_js
-from tests.viz.kernel import VIEW, run
 
 DOCUMENTS = [Document([f"d{n} s{i} ." for i in range(4)], "s", f"doc {n}") for n in range(3)]
 
@@ -124,37 +123,3 @@ def test_ids_are_stable_and_told_apart() -> None:
 def test_payload_is_small(tmp_path: Path) -> None:
     text = builder().save_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert len(gzip.compress(text.encode())) < 16_000
-
-
-SHOW = """
-from bertbook.viz import PairBuilder
-class Text:
-    source = "s"
-    def __init__(self, name):
-        self.name, self.sentences = name, [f"{name} {i} ." for i in range(4)]
-pairs = PairBuilder([Text("a"), Text("b")], str.split)
-pairs
-"""
-# set_state is what a message from the front-end calls.
-STEER = """
-pairs.widget.set_state({"objective": "sop", "max_length": 20, "seed": 5, "pair": 1})
-pairs.seed = 6
-print(pairs.objective, pairs.max_length, pairs.seed, pairs.pair)
-"""
-
-
-def test_in_a_static_page_it_is_html_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BERTBOOK_STATIC", "1")
-    ((output,), _), widgets = run(SHOW, "import sys; assert {'anywidget', 'torch'}.isdisjoint(sys.modules)")
-    assert set(output["data"]) == {"text/html", "text/plain"}
-    assert "mountAll()" in output["data"]["text/html"]
-    assert not widgets
-
-
-def test_in_a_kernel_it_is_live_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BERTBOOK_STATIC", raising=False)
-    ((shown,), (printed,)), widgets = run(SHOW, STEER)
-    assert set(shown["data"]) == {VIEW, "text/html", "text/plain"}
-    assert shown["data"]["text/plain"] == "PairBuilder(2 documents, nsp, max_length=64)"
-    assert printed["text"] == "sop 20 6 1\n"
-    assert widgets[shown["data"][VIEW]["model_id"]]["seed"] == 6  # has reached the front-end

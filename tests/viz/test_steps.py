@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from bertbook.model.attention import scaled_dot_product_attention
 from bertbook.viz import AttentionSteps
 from bertbook.viz.embed import bundle_css, bundle_js
-from tests.viz.kernel import VIEW, run
 
 QUERY = [1, 0, 2]
 KEYS = [[0, 1, 1], [4, 4, 0], [2, 3, 1]]
@@ -202,37 +201,3 @@ def test_payload_is_small(tmp_path: Path) -> None:
     text = full.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert full.html() in text
     assert len(gzip.compress(text.encode())) < 18_000
-
-
-SHOW = """
-from bertbook.viz import AttentionSteps
-steps = AttentionSteps([1, 0, 2], [[0, 1, 1], [4, 4, 0]], [[1.0], [2.0]])
-steps
-"""
-# set_state is what a message from the front-end calls.
-STEER = """
-steps.widget.set_state({"query": [0, 0, 0], "mask": [True, False]})
-steps.keys = [[1, 1, 1], [2, 2, 2]]
-steps.scaled = False
-print(steps.query, steps.mask, steps.output)
-"""
-
-
-def test_in_a_static_page_it_is_html_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BERTBOOK_STATIC", "1")
-    ((output,), _), widgets = run(SHOW, "import sys; assert {'anywidget', 'torch'}.isdisjoint(sys.modules)")
-    assert set(output["data"]) == {"text/html", "text/plain"}
-    assert "mountAll()" in output["data"]["text/html"]
-    assert not widgets
-
-
-def test_in_a_kernel_it_is_live_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BERTBOOK_STATIC", raising=False)
-    ((shown,), (printed,)), widgets = run(SHOW, STEER)
-    assert set(shown["data"]) == {VIEW, "text/html", "text/plain"}
-    assert shown["data"]["text/plain"] == "AttentionSteps(2 keys, d=3, d_v=1)"
-    assert printed["text"] == "[0. 0. 0.] [ True False] [1.]\n"
-    state = widgets[shown["data"][VIEW]["model_id"]]
-    assert (state["key"], state["scaled"]) == ([[1, 1, 1], [2, 2, 2]], False)  # has reached the front-end
-    assert "export default { render }" in state["_esm"]
-    assert ".bb-as" in state["_css"]
