@@ -74,19 +74,19 @@ def differences(a: Path, b: Path, tolerance: float = 0.0) -> list[str]:
     first, second = curve(a), curve(b)
     if [sorted(entry) for entry in first] != [sorted(entry) for entry in second]:
         found.append(f"the logs have other entries: {len(first)} and {len(second)}")
-    for one, other in zip(first, second, strict=False):
-        for name in one.keys() & other.keys():
-            if not math.isclose(one[name], other[name], rel_tol=tolerance, abs_tol=tolerance):
-                found.append(f"{name} at step {one['step']}: {one[name]!r} and {other[name]!r}")
-    states = [
+    for entry, twin in zip(first, second, strict=False):
+        for name in entry.keys() & twin.keys():
+            if not math.isclose(entry[name], twin[name], rel_tol=tolerance, abs_tol=tolerance):
+                found.append(f"{name} at step {entry['step']}: {entry[name]!r} and {twin[name]!r}")
+    one, other = (
         {
             "model": load_file(out / "model" / "model.safetensors"),
             "checkpoint": load_file(newest(out) / "model.safetensors"),
             "optimizer": torch.load(newest(out) / "optimizer.bin", weights_only=True),
         }
         for out in (a, b)
-    ]
-    return found + _unequal("", *states, tolerance)
+    )
+    return found + _unequal("", one, other, tolerance)
 
 
 def newest(out: Path) -> Path:

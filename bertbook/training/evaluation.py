@@ -48,9 +48,12 @@ class HeldOut:
     def __call__(self, model: nn.Module, accelerator: Accelerator) -> dict[str, float]:
         """Evaluate; the model should be in evaluation mode."""
         sums: Counter[str] = Counter()
-        for batch in self.batches[accelerator.process_index :: accelerator.num_processes]:
-            batch = send_to_device(batch, accelerator.device)
+        count, processes = len(self.batches), accelerator.num_processes
+        for number in range(accelerator.process_index, -(-count // processes) * processes, processes):
+            batch = send_to_device(self.batches[number % count], accelerator.device)
             output = model(**batch)
+            if number >= count:  # computed for company: where weights are shared out (FSDP), all must call alike
+                continue
             labels = batch["labels"]
             sums.update(_sums("mlm", output.logits, labels[labels != IGNORED]))
             if isinstance(output, PreTrainingOutput):
