@@ -189,6 +189,9 @@ class PretrainConfig(TrainConfig):
         for name in ("vocab_size", "max_length", "batch_size", "eval_examples"):
             self._check(name, whole(getattr(self, name), 1), "a whole number of at least 1")
         self._check("workers", whole(self.workers, 0), "a whole number of at least 0")
+        for name in ("mask_rate", "mask_share", "random_share"):
+            self._check(name, _number(getattr(self, name)) and 0 <= getattr(self, name) <= 1, "a share from 0 to 1")
+        self._check("mask_rate", self.mask_rate > 0, "more than 0: else there is nothing to learn")
         self._check("objective", self.objective in OBJECTIVES, "nsp, sop, none, or nothing to have it chosen")
         self._check("whole_words", type(self.whole_words) is bool, "true or false")
         self._check("model", isinstance(self.model, Mapping), "sizes by name, as {hidden_size: 256}")

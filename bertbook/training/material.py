@@ -82,7 +82,10 @@ def prepare_tokenizer(config: PretrainConfig, documents: Sequence[Document], fol
     else:
         sentences = (sentence for document in documents for sentence in document.sentences)
         alphabet = max(1, (config.vocab_size - 5) // 2)
-        tokenizer = train_wordpiece(sentences, config.vocab_size, limit_alphabet=alphabet, progress=show)
+        try:
+            tokenizer = train_wordpiece(sentences, config.vocab_size, limit_alphabet=alphabet, progress=show)
+        except ValueError as error:
+            raise ValueError(f"vocab_size={config.vocab_size} and {alphabet} characters: {error}") from error
     aside = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()

@@ -3,7 +3,7 @@
 import math
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,14 @@ def settings(corpus: Path | Sequence[str], out: Path, **changes: Any) -> dict[st
     return {**SETTINGS, "objective": None, "corpus": given, "out": str(out), "language": "en", "steps": 2, **changes}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_trial_of_float32() -> Iterator[None]:
+    """It takes a second a run, and has tests of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bertbook.training.pretraining.fast_float32", lambda: "float32 stays as it was")
+        yield
+
+
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder_of(tmp_path_factory.mktemp("own") / "texts", 80)
@@ -60,12 +68,6 @@ def run(texts: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pretrain
         save_every=75, model={**SETTINGS["model"], "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
     )  # fmt: skip
     return pretrain(given, show=False, say=said.append), said, given
-
-
-@pytest.fixture(autouse=True)
-def no_trial_of_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes a second, and has tests of its own."""
-    monkeypatch.setattr("bertbook.training.pretraining.fast_float32", lambda: "float32 stays as it was")
 
 
 def refused(given: dict[str, Any], message: str, kind: type[Exception] = ValueError) -> None:
@@ -160,7 +162,7 @@ class TestHowAChoiceIsMade:
         said: list[str] = []
         corpus = folder_of(tmp_path / "texts", documents, sentences, files=1)
         result = pretrain(settings(corpus, tmp_path / "out", batch_size=4), show=False, say=said.append)
-        (line,) = (line for text in said for line in text.splitlines() if "objective" in line)
+        (line,) = (line for text in said for line in text.splitlines() if "objective: " in line)
         assert line.endswith("masked words" + (f" and {objective}" if objective else ""))
         model, _ = load_pretrained(result.folder, head=head)
         assert isinstance(model, BertForPreTraining if head == "pretraining" else BertForMaskedLM)
@@ -309,16 +311,14 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            ({"vocab_size": 3}, "texts hold no words to learn from|vocab_size=3"),
-            ({"vocab_size": 9}, r"9\d% of the text is \[UNK\]|100% of the text"),
+            ({"vocab_size": 3}, "vocab_size=3 and 1 characters: texts hold no words to learn from"),
+            ({"vocab_size": 9}, "vocab_size=9 and 2 characters: texts hold no words to learn from"),
             ({"tokenizer": "no-such"}, "'no-such' is no tokenizer that we know and no folder"),
             ({"max_length": 4, "objective": "nsp"}, "max_length=4: it must be a whole number of at least 5, 3 special"),
             (
                 {"max_length": 3, "objective": "none"},
                 "max_length=3: it must be a whole number of at least 4, 2",
             ),
-            ({"mask_rate": 0}, "rate=0: nothing would be chosen"),
-            ({"mask_rate": 1.5}, r"rate=1\.5: expected a share from 0 to 1"),
             ({"mask_share": 0.9, "random_share": 0.5}, "mask_share=0.9 and random_share=0.5 are more than 1 together"),
             ({"language": "fr"}, "language='fr': choose one of None, 'en', 'zh'"),
             ({"documents": "line"}, "documents='line': choose one of 'blank-line', 'file'"),
@@ -343,9 +343,7 @@ class TestRefused:
         documents = ["\n".join(random.Random(n).sample(sentences, 4)) for n in range(24)]
         (tmp_path / "texts" / "a.txt").write_text("\n\n".join(documents), encoding="utf-8")
         given = settings(tmp_path / "texts", tmp_path / "out", language="zh", batch_size=2)
-        refused(
-            {**given, "whole_words": True}, "whole_words=True, and no token .* begins with ##: .*leave"
-        )
+        refused({**given, "whole_words": True}, "whole_words=True, and no token .* begins with ##: .*leave")
         assert pretrain(given, show=False, say=lambda _: None).log
 
     @pytest.mark.parametrize("what", ["a file", "a folder"])
