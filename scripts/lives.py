@@ -128,7 +128,7 @@ class Nursery:
 def _serve() -> None:
     import bertbook.training.pretraining as module  # and with it all that a run needs
 
-    module.fast_float32 = _leave_float32
+    vars(module).update(fast_float32=_leave_float32)
     alive = set()
     for line in sys.stdin:
         question = json.loads(line)
