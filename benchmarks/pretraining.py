@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import torch
 from accelerate.utils import extract_model_from_parallel
-from torch import nn
 
 from benchmarks import feed, switches
 from benchmarks.case import Case, Contestant, MissingError, Row, Settings, Side
@@ -113,7 +112,7 @@ def bertbook_side(work: Work, ways: Ways) -> Side:
     def run() -> None:
         loader = found.loader()
         of_this_run = replace(config, steps=len(loader))
-        Trainer(_unwrapped(model), loader, of_this_run, objective=MASKED_WORDS_AND_PAIRS, show=False).run()
+        Trainer(model, loader, of_this_run, objective=MASKED_WORDS_AND_PAIRS, show=False).run()
 
     def losses(model: BertForPreTraining, batches: Sequence[Batch]) -> list[float]:
         constant = replace(config, schedule="constant", warmup=0.0)
@@ -166,7 +165,9 @@ def transformers_side(work: Work, ways: Ways, *, same: bool) -> Side:
     train = partial(transformers_trainer, tokenizer=found.tokenizer, folder=mkdtemp())
 
     def run() -> None:
-        train(_unwrapped(model), examples, **settings, **(alike | schedule if same else {})).train()
+        # Without the autocast that Accelerate put around it in the run before: it would be put around once more.
+        plain = extract_model_from_parallel(model, keep_fp32_wrapper=False)
+        train(plain, examples, **settings, **(alike | schedule if same else {})).train()
 
     def losses(model: BertForPreTraining, batches: Sequence[Batch]) -> list[float]:
         constant: dict[str, Any] = {"lr_scheduler_type": "constant"}
@@ -203,11 +204,6 @@ def _config(found: Material, ways: Ways) -> PretrainConfig:
 def _model(found: Material) -> BertForPreTraining:
     torch.manual_seed(0)
     return BertForPreTraining(found.model)
-
-
-def _unwrapped(model: nn.Module) -> nn.Module:
-    """Without the autocast that Accelerate, which is under both trainers, put around it in the run before."""
-    return extract_model_from_parallel(model, keep_fp32_wrapper=False)
 
 
 Sides = dict[str, tuple[Callable[..., Side], Ways, str | None]]  # name → builder, ways, against which name

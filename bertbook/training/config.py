@@ -45,7 +45,8 @@ class TrainConfig:
         device: None for the best there is, or ``"cpu"``.
         seed: of weights, order, masking and dropout.
         log_every: steps between two lines of the log.
-        eval_every, save_every: steps between two evaluations, two checkpoints. There is one of each at the end.
+        eval_every, save_every: steps between two evaluations, two checkpoints. There is one of each at the end, and
+            before the first evaluation that is due there are some at steps 32, 64, 128, …
         keep: the newest checkpoints that are kept; from 2, so that there is another if one is damaged.
 
     Raises:

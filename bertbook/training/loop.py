@@ -23,7 +23,7 @@ from bertbook.training.checkpoints import Checkpoints
 from bertbook.training.config import TrainConfig
 from bertbook.training.diagnosis import DivergedError, diagnose
 from bertbook.training.interruption import Interruption
-from bertbook.training.machine import make_accelerator
+from bertbook.training.machine import make_accelerator, prepare
 from bertbook.training.objectives import LABELS, Objective
 from bertbook.training.optimizer import make_optimizer
 from bertbook.training.parts import split_rows, tokens_of
@@ -96,7 +96,7 @@ class Trainer:
         if config.gradient_checkpointing:
             encoder_of(model).gradient_checkpointing = True
         self.plain_model = model
-        self.model, self.optimizer = self.accelerator.prepare(model, make_optimizer(model, config))
+        self.model, self.optimizer = prepare(self.accelerator, model, make_optimizer(model, config))
         self.progress = Progress()
         self.leg = 0
         self.place: tuple[int, int] | None = None  # of the batch at hand: its epoch, and its number there
@@ -128,7 +128,9 @@ class Trainer:
             # Processes exchange their gradients once, after the last part.
             last = part is parts[-1]
             with nullcontext() if last else accelerator.no_sync(self.model):
-                means = self.objective.losses(self.model(**part))
+                with accelerator.autocast():  # in bf16 or fp16
+                    output = self.model(**part)
+                means = self.objective.losses(output)
                 weights = {name: count[name] / max(1, total[name]) for name in own}
                 shares = {name: means[name] * weights[name] for name in own}
                 loss = torch.stack(list(shares.values())).sum()
@@ -172,7 +174,7 @@ class Trainer:
                 reporter.advance(record.step, record.loss, self.progress.share(config))
                 if self._is_time(config.log_every):
                     reporter.log(record.step, self._entry(record))
-                if self.evaluate is not None and self._is_time(config.eval_every):
+                if self.evaluate is not None and (self._is_time(config.eval_every) or self._is_early()):
                     reporter.evaluated(record.step, self._evaluated(self.evaluate))
                 if wish or self._is_time(config.save_every):
                     self.save()
@@ -269,6 +271,11 @@ class Trainer:
     def _is_time(self, every: int) -> bool:
         return self.progress.step % every == 0 or self.progress.share(self.config) >= 1
 
+    def _is_early(self) -> bool:
+        """Steps 32, 64, 128, … before the first that is due: one wants to see soon whether it learns."""
+        step = self.progress.step
+        return 32 <= step < self.config.eval_every and step.bit_count() == 1
+
     def _stop_if_diverged(self, record: StepRecord, parts: Sequence[Mapping[str, Tensor]]) -> None:
         # In float16 a gradient overflows now and then: the scaler leaves that update out, and scales less.
         scaled = self.accelerator.scaler is not None
@@ -288,7 +295,7 @@ class Trainer:
 
     def _evaluated(self, evaluate: Evaluate) -> Mapping[str, float]:
         self.model.eval()
-        with torch.no_grad():
+        with torch.no_grad(), self.accelerator.autocast():
             found = evaluate(self.model, self.accelerator)
         self.model.train()
         return found

@@ -2,10 +2,13 @@
 
 import os
 from functools import partial
+from typing import Any
 
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState, PartialState
+from torch import nn
+from torch.optim import Optimizer
 
 from bertbook.training.config import TrainConfig
 
@@ -41,3 +44,18 @@ def make_accelerator(config: TrainConfig) -> Accelerator:
             "one, or set device=cpu"
         )
     return accelerator
+
+
+def prepare(accelerator: Accelerator, model: nn.Module, optimizer: Optimizer) -> tuple[nn.Module, Any]:
+    """As ``accelerator.prepare``, but the model's own ``forward`` stays as it is.
+
+    Accelerate puts its autocast around it, for good: after a run in bf16 the model would compute in bf16 wherever it
+    is used. Here the autocast is around each call, ``with accelerator.autocast():``.
+    """
+    own = model.__dict__.get("forward")
+    prepared = accelerator.prepare(model, optimizer)
+    model.__dict__.pop("_original_forward", None)
+    model.__dict__.pop("forward", None)
+    if own is not None:
+        model.forward = own
+    return prepared
