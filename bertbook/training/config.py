@@ -147,7 +147,8 @@ class PretrainConfig(TrainConfig):
         max_length, batch_size: tokens of a sequence at most, and sequences a step, over all processes.
         phases: instead, several legs, as ``[{until: 0.9, max_length: 128, batch_size: 64}, {until: 1, …}]``: BERT
             itself ran 90% of its steps at 128 tokens, and the rest at 512.
-        mask_rate, mask_share, random_share, whole_words: see :class:`~bertbook.text.MaskingPolicy`.
+        mask_rate, mask_share, random_share, whole_words: see :class:`~bertbook.text.MaskingPolicy`. A word is what
+            ``##`` holds together, so that of Chinese text it is one character.
         model: fields of :class:`~bertbook.BertConfig`; those that are not given are those of :data:`SMALL`, or of the
             ``preset`` that is named. ``vocab_size`` is the vocabulary's where it is not given. Not with ``start``.
         eval_examples: sequences of the held-out text that are evaluated, at most.
