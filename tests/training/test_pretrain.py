@@ -82,7 +82,7 @@ class TestOwnText:
         assert [entry["step"] for entry in training] == list(range(10, 151, 10))
         assert training[-1]["loss"] < 0.6 * training[0]["loss"]
         held_out = [entry for entry in result.log if "held_out/mlm_loss" in entry]
-        assert [entry["step"] for entry in held_out] == [50, 100, 150]
+        assert [entry["step"] for entry in held_out] == [32, 50, 100, 150]
         assert result.baseline is not None
         assert held_out[-1]["held_out/mlm_loss"] < 0.8 * result.baseline["mlm_loss"]
         assert held_out[-1]["held_out/mlm_accuracy"] > result.baseline["mlm_accuracy"]
