@@ -72,7 +72,7 @@ def test_a_step_is_the_gradient_of_the_loss(objective: Objective) -> None:
         del given["next_sentence_label"]
     loss = model(**given).loss
     loss.backward()
-    assert record.loss == pytest.approx(float(loss), rel=1e-12)
+    assert record.loss == pytest.approx(loss.item(), rel=1e-12)
     assert record.tokens == 70 - 4 - 2
     for name, weight in model.named_parameters():
         if weight.grad is not None:
