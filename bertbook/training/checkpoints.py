@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bertbook.fetch import sync_folder
+
 STATE, MANIFEST = "state.json", "manifest.json"
 
 
@@ -44,12 +46,13 @@ class Checkpoints:
         files = {path.relative_to(aside).as_posix(): _digest(path) for path in _files(aside)}
         _write(aside / MANIFEST, json.dumps(files, indent=2))
         for path in _files(aside):
-            _sync(path)
+            with path.open("r+b") as file:
+                os.fsync(file.fileno())
         target = self.path(step)
         if target.exists():  # a damaged one, or one that is written again
             shutil.rmtree(target)
         aside.rename(target)
-        _sync(self.folder)
+        sync_folder(self.folder)
         found = self.all()
         # Later ones are damaged ones, that the run went back from: it has another future now.
         ours = found[: found.index(target) + 1]
@@ -117,14 +120,3 @@ def _digest(path: Path) -> str:
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text + "\n", encoding="utf-8")
-
-
-def _sync(path: Path) -> None:
-    """Wait until it is on the disk. Folders cannot be waited for on Windows."""
-    if path.is_dir() and os.name == "nt":
-        return
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -93,19 +93,23 @@ def prepare_tokenizer(config: PretrainConfig, documents: Sequence[Document], fol
     aside.rename(folder)
 
 
-def choose_objective(config: PretrainConfig, documents: Sequence[Document], tokenizer: Tokenizer) -> Objective:
-    """The objective of the config; where there is none, the first for which the text has a step's worth of examples."""
-    if config.objective is not None:
-        return config.objective  # type: ignore[return-value]
+def first_examples(config: PretrainConfig, documents: Sequence[Document], tokenizer: Tokenizer) -> SentencePairs:
+    """The sequences of the first leg, with the objective of the config.
+
+    Where there is none, with the first one for which the text has a step's worth of them: ``.objective`` says which.
+    """
     leg = config.legs[0]
+    if config.objective is not None:
+        return make_examples(config, leg, documents, tokenizer, config.objective)  # type: ignore[arg-type]
     pairs: tuple[Objective, ...] = ("nsp", "sop")
     for objective in pairs:
         try:
-            if len(make_examples(config, leg, documents, tokenizer, objective)) >= leg.batch_size:
-                return objective
+            examples = make_examples(config, leg, documents, tokenizer, objective)
+            if len(examples) >= leg.batch_size:
+                return examples
         except ValueError:  # no pairs in this text
             continue
-    return "none"
+    return make_examples(config, leg, documents, tokenizer, "none")
 
 
 def make_examples(

@@ -14,6 +14,7 @@ from bertbook.model.heads import BertForMaskedLM, BertForPreTraining
 from bertbook.pretrained import load_pretrained, save_pretrained
 from bertbook.speed.machine import TRUE_FLOAT32, fast_float32, keep_memory, product_error
 from bertbook.speed.timing import timed
+from bertbook.text.pairs import Objective
 from bertbook.text.tokenizer import Tokenizer
 from bertbook.training.config import PretrainConfig
 from bertbook.training.config_files import differences, make_config, read_settings, write_config
@@ -25,7 +26,7 @@ from bertbook.training.machine import make_accelerator
 from bertbook.training.material import (
     Share,
     check_vocabulary,
-    choose_objective,
+    first_examples,
     load_held_out,
     load_text,
     make_examples,
@@ -101,9 +102,11 @@ def _pretrain(config: PretrainConfig, show: bool, say: Callable[[str], None]) ->
         prepare_tokenizer(config, documents, out / TOKENIZER, show=show)
     accelerator.wait_for_everyone()
     tokenizer = Tokenizer.from_folder(out / TOKENIZER)
-    objective = choose_objective(config, documents, tokenizer)
-    examples = [make_examples(config, leg, documents, tokenizer, objective) for leg in config.legs]
-    check_vocabulary(examples[0], tokenizer)
+    first = first_examples(config, documents, tokenizer)
+    objective = first.objective
+    others = [make_examples(config, leg, documents, tokenizer, objective) for leg in config.legs[1:]]
+    examples = [first, *others]
+    check_vocabulary(first, tokenizer)
     share = Share(accelerator.process_index, accelerator.num_processes)
     pin = accelerator.device.type == "cuda"
     legs = [
@@ -114,7 +117,7 @@ def _pretrain(config: PretrainConfig, show: bool, say: Callable[[str], None]) ->
     held_out = _hold_out(config, tokenizer, objective)
     baseline = None
     if held_out is not None:
-        sample = examples[0][:: max(1, len(examples[0]) // _SAMPLE)]
+        sample = first[:: max(1, len(first) // _SAMPLE)]
         baseline = unigram_baseline(count_tokens(sample, tokenizer), held_out.labels, len(tokenizer))
     if main:
         tell(_plan(config, model, legs, tokenizer, objective, baseline, accelerator))
@@ -168,12 +171,12 @@ def _set_up_machine(out: Path, accelerator: Accelerator, tell: Callable[[str], N
         write_text(chosen, torch.get_float32_matmul_precision() + "\n")
     accelerator.wait_for_everyone()
     torch.set_float32_matmul_precision(chosen.read_text(encoding="utf-8").strip())
-    if product_error() > TRUE_FLOAT32:
+    if torch.get_float32_matmul_precision() != "highest" and product_error() > TRUE_FLOAT32:
         torch.set_float32_matmul_precision("highest")
         tell("Machine: another one than at the start; here float32 stays as it was, since oneDNN would round it")
 
 
-def _make_model(config: PretrainConfig, tokenizer: Tokenizer, objective: str) -> Model:
+def _make_model(config: PretrainConfig, tokenizer: Tokenizer, objective: Objective) -> Model:
     kind = BertForMaskedLM if objective == "none" else BertForPreTraining
     torch.manual_seed(config.seed)  # the same weights in every process
     if config.start is not None:
@@ -195,14 +198,14 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer, objective: str) ->
     return model
 
 
-def _hold_out(config: PretrainConfig, tokenizer: Tokenizer, objective: str) -> HeldOut | None:
+def _hold_out(config: PretrainConfig, tokenizer: Tokenizer, objective: Objective) -> HeldOut | None:
     documents = load_held_out(config)
     if documents is None:
         return None
     leg = config.legs[-1]
     try:
         # The same sequences, whatever the run's seed: else two runs could not be compared.
-        examples = make_examples(replace(config, seed=SEED), leg, documents, tokenizer, objective)  # type: ignore[arg-type]
+        examples = make_examples(replace(config, seed=SEED), leg, documents, tokenizer, objective)
         chosen = examples[:: max(1, len(examples) // config.eval_examples)][: config.eval_examples]
     except ValueError:  # too little text for a pair
         return None

@@ -1,6 +1,5 @@
 """The whole loop: both trainers learn the same from the same batches, on small text and in this process."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,34 +8,21 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import peers, pretraining, switches
+from benchmarks import peers, pretraining
 from benchmarks.case import Contestant, MissingError, Row, Settings, Side
 from benchmarks.pretraining import QUICK, bare_side, bertbook_side, material, transformers_side
 from benchmarks.training import Ways
 from benchmarks.turns import Measured
 from bertbook.fetch import FetchError
-from bertbook.speed import Float32Report, Timings, training_flops
+from bertbook.speed import Timings, training_flops
 
+pytestmark = pytest.mark.usefixtures("switched")
 WAYS = Ways(fused=True, packing=True)
 
 
 @pytest.fixture(scope="module")
 def theirs() -> Side:
     return transformers_side(QUICK, WAYS, same=True)
-
-
-@pytest.fixture(autouse=True)
-def switched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """What would be switched for the whole process."""
-    seen: list[str] = []
-    report = Float32Report(switched=True, reason="a test")
-    monkeypatch.setattr(switches, "fast_float32", lambda: seen.append("fast") or report)
-    monkeypatch.setattr(switches, "keep_memory", lambda: seen.append("memory"))
-    for switch in (switches.fast, switches.memory):
-        switch.cache_clear()
-    yield seen
-    for switch in (switches.fast, switches.memory):
-        switch.cache_clear()
 
 
 def off(side: Side, other: Side) -> float:

@@ -1,6 +1,5 @@
 """Every side of every case, built small and in this process: the same work, with and without each way of doing it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -14,19 +13,7 @@ from bertbook.fetch import FetchError
 from bertbook.model import attention, packing
 from bertbook.speed import Float32Report
 
-
-@pytest.fixture(autouse=True)
-def switched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """What would be switched for the whole process, and with it for every test that follows."""
-    seen: list[str] = []
-    report = Float32Report(switched=True, reason="a test")
-    monkeypatch.setattr(switches, "fast_float32", lambda: seen.append("fast") or report)
-    monkeypatch.setattr(switches, "keep_memory", lambda: seen.append("memory"))
-    for switch in (switches.fast, switches.memory):
-        switch.cache_clear()
-    yield seen
-    for switch in (switches.fast, switches.memory):
-        switch.cache_clear()
+pytestmark = pytest.mark.usefixtures("switched")
 
 
 def assert_agree(side: Side, other: Side) -> None:
